@@ -1,0 +1,101 @@
+//! The arguments that gg takes, and what its help says.
+
+use crate::{check, completions, exit::Exit, run, runs, schema, show};
+use clap::{Parser, Subcommand, ValueHint};
+use std::path::PathBuf;
+
+/// What `gg --help` says below the commands.
+const EXAMPLES: &str = "\
+Examples:
+  gg check agents.jsonc                          is this configuration right, and if not, where not
+  gg run agents.jsonc \"Summarize README.md\"      run it; the agents' workspace is the working directory
+  gg run agents.jsonc < task.md > result.md      the task from a file, the result into one
+  gg runs                                        the runs on record
+  gg show last --transcript                      all that was said in the latest one
+  gg schema config > gg.schema.json              for completion and checks in an editor
+
+Exit codes:
+  0    the root agent ended well: by a text, or by declaring success
+  1    it did not, or the command failed
+  2    the command or the configuration was refused; nothing was run
+  130  interrupted";
+
+/// Run agents whose every part is a WebAssembly component
+///
+/// gg runs agents: models that work in turns, with calls that act on the world. Whatever an agent holds (its
+/// history, its tasks, its notebook, modules of your own) is a WebAssembly component behind one small
+/// contract, so it is limited, durable and replaceable.
+///
+/// A configuration is one JSON document (comments and trailing commas are fine). It names the agents, the
+/// models they speak to and what each may do. gg checks all of it before anything runs, and keeps the whole
+/// record of each run in a folder of its own.
+#[derive(Debug, Parser)]
+#[command(
+    name = "gg",
+    bin_name = "gg",
+    version,
+    after_help = EXAMPLES,
+    max_term_width = 100,
+    subcommand_required = true,
+    arg_required_else_help = true,
+    disable_help_subcommand = true
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Run(run::Args),
+    Check(check::Args),
+    Show(show::Args),
+    Runs(runs::Args),
+    Schema(schema::Args),
+    Completions(completions::Args),
+    /// Compiles a component for the gg that started this process, which limits it
+    #[command(name = gg_sandbox::COMPILE_COMMAND, hide = true)]
+    Compile,
+}
+
+/// Where runs are kept.
+#[derive(Debug, clap::Args)]
+pub(crate) struct RunsDir {
+    /// The folder that holds the runs [default: gg/runs in your state folder, ~/.local/state on Linux]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    runs: Option<PathBuf>,
+}
+
+impl RunsDir {
+    /// The folder that was asked for, or the user's own.
+    pub(crate) fn path(&self) -> anyhow::Result<PathBuf> {
+        match &self.runs {
+            Some(dir) => Ok(dir.clone()),
+            None => Ok(gg_store::default_runs_dir()?),
+        }
+    }
+}
+
+/// Carries out the command that the process was started with.
+pub(crate) fn carry_out() -> anyhow::Result<Exit> {
+    match Cli::try_parse()?.command {
+        Command::Run(args) => run::run(args),
+        Command::Check(args) => check::run(&args),
+        Command::Show(args) => show::run(&args),
+        Command::Runs(args) => runs::run(&args),
+        Command::Schema(args) => schema::run(&args),
+        Command::Completions(args) => completions::run(&args),
+        Command::Compile => crate::compile::run(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Cli;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_arguments_fit_together() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,242 @@
+//! Finished things, as they scroll past whoever watches a run, or reads it later.
+
+use crate::{
+    amounts,
+    styled::{Line, Tone, wrap},
+};
+use gg_core::{AgentId, Arguments, CallStatus, CompactionReason, Origin, event::Event, text::glance};
+use serde_json::Value;
+use std::time::Duration;
+
+/// The most lines of one reply that scroll past: a long one would push everything else off the screen. The
+/// record has it whole.
+const MAX_REPLY_LINES: usize = 20;
+
+/// The most characters shown of one argument. A terminal cuts further, to its own width.
+const MAX_ARGUMENT_CHARS: usize = 60;
+
+/// The most characters shown of all arguments of a call, or of any other glance.
+pub(crate) const MAX_GLANCE_CHARS: usize = 200;
+
+/// Something that is over, or was decided.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Item {
+    /// Whose it is; absent for the root's own and the run's, which need no name.
+    pub(crate) agent: Option<AgentId>,
+    /// What it is.
+    pub(crate) what: What,
+}
+
+/// See [`Item`].
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum What {
+    /// The run began.
+    Started { run: String, prompt: String },
+    /// An agent came to be.
+    Spawned { profile: String, model: String },
+    /// A turn began.
+    Turn { turn: u32, limit: Option<u32> },
+    /// The model said something beside its calls.
+    Said { text: String },
+    /// A call is about to run.
+    Called { name: String, arguments: String },
+    /// A call's result came.
+    Answered { name: String, status: CallStatus, done: Option<Done>, glance: String },
+    /// The agent was told something.
+    Told { origin: Origin, glance: String },
+    /// The window was compacted.
+    Compacted { reason: CompactionReason, before: u64, after: u64, folded: u64 },
+    /// A module broke.
+    ModuleFailed { module: String, hook: String, error: String },
+    /// The agent was told that it repeats itself.
+    Nudged { repeats: u32 },
+    /// A request is sent again after a pause.
+    Retrying { error: String, wait: Duration },
+    /// An agent other than the root ended.
+    Ended { good: bool, sentence: String },
+}
+
+/// What a call took and gave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Done {
+    /// How long it took.
+    pub(crate) elapsed: Duration,
+    /// The size of its result.
+    pub(crate) bytes: u64,
+}
+
+impl Item {
+    /// The item as lines of at most so many columns.
+    pub(crate) fn lines(&self, columns: usize) -> Vec<Line> {
+        let mut prefix = Line::new();
+        if let Some(agent) = &self.agent {
+            prefix = prefix.with(Tone::Name, agent.as_str()).plain(" ");
+        }
+        if let What::Said { text } = &self.what {
+            return said(&prefix, text, columns);
+        }
+        vec![self.what.line(prefix).fit(columns)]
+    }
+}
+
+fn said(prefix: &Line, text: &str, columns: usize) -> Vec<Line> {
+    let room = columns.saturating_sub(2 + prefix.width());
+    let mut wrapped = wrap(text.trim(), room);
+    let left_out = wrapped.len().saturating_sub(MAX_REPLY_LINES);
+    wrapped.truncate(MAX_REPLY_LINES);
+    let mut lines: Vec<Line> =
+        wrapped.into_iter().map(|line| prefix.clone().plain("  ").plain(line).fit(columns)).collect();
+    if left_out > 0 {
+        let more = format!("  … {} more; gg show --transcript has all", amounts::count(left_out as u64, "line", "lines"));
+        lines.push(prefix.clone().with(Tone::Faint, more).fit(columns));
+    }
+    lines
+}
+
+impl What {
+    fn line(&self, line: Line) -> Line {
+        match self {
+            Self::Started { run, prompt } => line
+                .with(Tone::Strong, "run ")
+                .with(Tone::Strong, run)
+                .with(Tone::Faint, format!("  {}", glance(prompt, MAX_GLANCE_CHARS))),
+            Self::Spawned { profile, model } => {
+                line.plain("agent ").with(Tone::Name, profile).plain(" on ").plain(model)
+            }
+            Self::Turn { turn, limit } => line.with(Tone::Strong, turn_of(*turn, *limit)),
+            Self::Said { text } => line.plain(text),
+            Self::Called { name, arguments } => line
+                .with(Tone::Faint, "  → ")
+                .with(Tone::Name, name)
+                .plain(if arguments.is_empty() { "" } else { " " })
+                .plain(arguments),
+            Self::Answered { name, status, done, glance } => {
+                answered(line, name, *status, *done).with(Tone::Faint, glance)
+            }
+            Self::Told { origin, glance } => line
+                .with(Tone::Warn, format!("  {}: ", origin_name(*origin)))
+                .plain(glance),
+            Self::Compacted { reason, before, after, folded } => line.with(Tone::Warn, "  compacted ").plain(format!(
+                "{} to {} tokens: {} folded, {}",
+                amounts::tokens(*before),
+                amounts::tokens(*after),
+                amounts::count(*folded, "message", "messages"),
+                reason_words(*reason),
+            )),
+            Self::ModuleFailed { module, hook, error } => line
+                .with(Tone::Bad, "  module ")
+                .with(Tone::Bad, module)
+                .plain(format!(" broke in {hook}, and was rebuilt: {error}")),
+            Self::Nudged { repeats } => line
+                .with(Tone::Warn, "  repeats itself: ")
+                .plain(format!("told so after the same calls {repeats} times in a row")),
+            Self::Retrying { error, wait } => line
+                .with(Tone::Warn, "  asks the model again ")
+                .plain(format!("in {}: {error}", amounts::elapsed(*wait))),
+            Self::Ended { good, sentence } => line.with(if *good { Tone::Good } else { Tone::Bad }, sentence),
+        }
+    }
+}
+
+fn answered(line: Line, name: &str, status: CallStatus, done: Option<Done>) -> Line {
+    let (tone, word) = match status {
+        CallStatus::Ok => (Tone::Good, "ok"),
+        CallStatus::Noted => (Tone::Good, "noted"),
+        CallStatus::Refused => (Tone::Warn, "refused"),
+        CallStatus::Failed => (Tone::Bad, "failed"),
+        CallStatus::Unknown => (Tone::Bad, "outcome unknown"),
+    };
+    let took = done.map_or_else(String::new, |done| {
+        format!(", {} in {}", amounts::bytes(done.bytes), amounts::elapsed(done.elapsed))
+    });
+    line.with(Tone::Faint, "  ← ").with(Tone::Name, name).plain(" ").with(tone, word).plain(took).plain("  ")
+}
+
+/// `turn 3/20`.
+pub(crate) fn turn_of(turn: u32, limit: Option<u32>) -> String {
+    match limit {
+        Some(limit) => format!("turn {turn}/{limit}"),
+        None => format!("turn {turn}"),
+    }
+}
+
+/// Why a window is compacted, in words.
+pub(crate) fn reason_words(reason: CompactionReason) -> &'static str {
+    match reason {
+        CompactionReason::Threshold => "over its threshold",
+        CompactionReason::Asked => "asked for by the model",
+        CompactionReason::TooLong => "too long for the server",
+    }
+}
+
+/// Why a message exists, in a word.
+pub(crate) fn origin_name(origin: Origin) -> &'static str {
+    match origin {
+        Origin::Prompt => "prompt",
+        Origin::Reply => "reply",
+        Origin::Results => "results",
+        Origin::Inbox => "message",
+        Origin::Notice => "notice",
+        Origin::Opening => "opening note",
+        Origin::Summary => "summary",
+        Origin::Stub => "stub",
+    }
+}
+
+/// A call's arguments in a line: `path="notes.txt" limit=20`.
+pub(crate) fn arguments_glance(arguments: &Arguments) -> String {
+    let map = match arguments {
+        Arguments::Malformed(raw) => return format!("(malformed) {}", glance(raw, MAX_ARGUMENT_CHARS)),
+        Arguments::Json(map) => map,
+    };
+    let mut out = String::new();
+    for (name, value) in map {
+        if !out.is_empty() {
+            out.push(' ');
+        }
+        let value = match value {
+            Value::String(text) => format!("\"{}\"", glance(text, MAX_ARGUMENT_CHARS)),
+            other => glance(&other.to_string(), MAX_ARGUMENT_CHARS),
+        };
+        out.push_str(&format!("{}={value}", glance(name, MAX_ARGUMENT_CHARS)));
+        if out.len() > MAX_GLANCE_CHARS {
+            return glance(&out, MAX_GLANCE_CHARS);
+        }
+    }
+    out
+}
+
+/// The item for an event that is one by itself, without what came before.
+pub(crate) fn of_event(event: &Event) -> Option<What> {
+    match event {
+        Event::RunStarted { run, prompt, .. } => {
+            Some(What::Started { run: run.to_string(), prompt: prompt.clone() })
+        }
+        Event::AgentSpawned { profile, model, .. } => {
+            Some(What::Spawned { profile: profile.to_string(), model: model.clone() })
+        }
+        Event::Call { name, arguments, .. } => {
+            Some(What::Called { name: name.clone(), arguments: arguments_glance(arguments) })
+        }
+        Event::Compaction { reason, before_tokens, after_tokens, folded, .. } => Some(What::Compacted {
+            reason: *reason,
+            before: *before_tokens,
+            after: *after_tokens,
+            folded: *folded,
+        }),
+        Event::ModuleFailed { module, hook, error, .. } => Some(What::ModuleFailed {
+            module: module.clone(),
+            hook: hook.clone(),
+            error: glance(error, MAX_GLANCE_CHARS),
+        }),
+        Event::LoopNudge { repeats, .. } => Some(What::Nudged { repeats: *repeats }),
+        Event::AgentState { .. }
+        | Event::TurnStarted { .. }
+        | Event::Message { .. }
+        | Event::Request { .. }
+        | Event::Usage { .. }
+        | Event::CallResult { .. }
+        | Event::AgentEnded { .. }
+        | Event::RunEnded { .. } => None,
+    }
+}

@@ -1,0 +1,114 @@
+//! What gg knows of the terminal it may be on, and the only writers to stdout and stderr.
+
+use crate::styled::{Colour, Line};
+use anstream::{AutoStream, ColorChoice};
+use crossterm::{QueueableCommand, cursor::Show, style::Print, terminal::EndSynchronizedUpdate};
+use std::{
+    io::{self, IsTerminal, Write},
+    sync::atomic::{AtomicBool, Ordering},
+};
+
+/// The size that is assumed where the terminal does not tell.
+const ASSUMED: (u16, u16) = (80, 24);
+
+/// Whether a live area stands on the terminal now, so that an exit on the spot knows what to put back.
+static IS_LIVE: AtomicBool = AtomicBool::new(false);
+
+/// Whether stdout is a terminal.
+pub(crate) fn stdout_is_terminal() -> bool {
+    io::stdout().is_terminal()
+}
+
+/// Whether stderr is a terminal that can move its cursor.
+pub(crate) fn stderr_is_live() -> bool {
+    let is_dumb = std::env::var_os("TERM").is_some_and(|term| term.is_empty() || term == "dumb");
+    io::stderr().is_terminal() && !is_dumb
+}
+
+/// Whether to colour stdout. Heeds `NO_COLOR`, `CLICOLOR` and `CLICOLOR_FORCE`.
+pub(crate) fn stdout_colour() -> Colour {
+    colour(AutoStream::choice(&io::stdout()))
+}
+
+/// Whether to colour stderr.
+pub(crate) fn stderr_colour() -> Colour {
+    colour(AutoStream::choice(&io::stderr()))
+}
+
+fn colour(choice: ColorChoice) -> Colour {
+    match choice {
+        ColorChoice::Never => Colour::Off,
+        ColorChoice::Auto | ColorChoice::Always | ColorChoice::AlwaysAnsi => Colour::On,
+    }
+}
+
+/// The terminal's columns and rows now.
+pub(crate) fn size() -> (u16, u16) {
+    match crossterm::terminal::size() {
+        Ok((columns, rows)) if columns > 0 && rows > 0 => (columns, rows),
+        _ => ASSUMED,
+    }
+}
+
+/// How wide lines on stdout may be: as wide as the terminal; unbounded in a file or a pipe.
+pub(crate) fn stdout_columns() -> usize {
+    if stdout_is_terminal() { usize::from(size().0) } else { usize::MAX }
+}
+
+/// Writes a line to stderr. There is nobody to tell if that fails.
+pub(crate) fn say(line: &Line, colour: Colour) {
+    let _ = writeln!(io::stderr(), "{}", line.render(colour));
+}
+
+/// Writes lines to stdout.
+pub(crate) fn print(lines: &[Line]) -> io::Result<()> {
+    let colour = stdout_colour();
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    for line in lines {
+        writeln!(out, "{}", line.render(colour))?;
+    }
+    out.flush()
+}
+
+/// Writes a text to stdout as the result of a command: byte for byte into a file or a pipe, and cleaned on a
+/// terminal. It ends with a line break in any case.
+pub(crate) fn print_text(text: &str) -> io::Result<()> {
+    let cleaned;
+    let text = if stdout_is_terminal() {
+        cleaned = crate::clean::text(text);
+        &cleaned
+    } else {
+        text
+    };
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    if !text.ends_with('\n') {
+        out.write_all(b"\n")?;
+    }
+    out.flush()
+}
+
+/// From now on a live area stands on the terminal, until [`forget_live`].
+pub(crate) fn remember_live() {
+    if !IS_LIVE.swap(true, Ordering::SeqCst) {
+        let previous = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            give_back();
+            previous(panic);
+        }));
+    }
+}
+
+/// The live area is gone.
+pub(crate) fn forget_live() {
+    IS_LIVE.store(false, Ordering::SeqCst);
+}
+
+/// Leaves the terminal usable when gg is about to end on the spot: the cursor shows, on a line of its own.
+pub(crate) fn give_back() {
+    if IS_LIVE.swap(false, Ordering::SeqCst) {
+        let mut out = io::stderr();
+        let _ = out.queue(EndSynchronizedUpdate).and_then(|out| out.queue(Print("\n"))).and_then(|out| out.queue(Show));
+        let _ = out.flush();
+    }
+}

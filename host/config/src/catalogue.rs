@@ -1,0 +1,66 @@
+//! What exists outside the document. Whoever does I/O gathers it beforehand, by [`crate::Source::needs`].
+
+use gg_core::CallSpec;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+};
+
+/// The capabilities that gg carries out itself: no component stands behind them.
+pub const HOST_KINDS: [&str; 2] = ["workspace", "compaction"];
+
+/// A switch of a capability.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Feature {
+    /// Its name in `features`.
+    pub name: String,
+    /// What it does, for a person.
+    pub description: String,
+    /// What it is when the configuration does not say.
+    pub enabled: bool,
+}
+
+/// A capability that can be enabled: a module kind, or something the host does.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Kind {
+    /// The id that capabilities use.
+    pub kind: String,
+    /// What a person reads.
+    pub title: String,
+    /// The JSON Schema of `params`: an object.
+    pub params: Value,
+    /// The switches in `features`.
+    pub features: Vec<Feature>,
+    /// The calls it offers to the model.
+    pub calls: Vec<CallSpec>,
+    /// The format of a module's state; absent for what holds none.
+    pub state_format: Option<String>,
+}
+
+/// Why a component named by the configuration cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ComponentFault {
+    /// The file cannot be read, and why.
+    Unreadable(String),
+    /// The file has this other digest, in hexadecimal.
+    Digest(String),
+    /// It does not fit the contract; the text says which export or type, and what was wanted.
+    Misfit(String),
+}
+
+/// What exists outside the document.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Catalogue {
+    /// The capabilities built into gg, by id.
+    pub kinds: BTreeMap<String, Kind>,
+    /// What became of each component that the configuration names, by its name there.
+    pub components: BTreeMap<String, Result<Kind, ComponentFault>>,
+    /// The names of the environment variables that are set and not empty.
+    pub env: BTreeSet<String>,
+    /// Whether each file that the configuration names can be read, or why not. The paths are as written.
+    pub files: BTreeMap<PathBuf, Result<(), String>>,
+}

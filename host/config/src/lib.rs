@@ -1,0 +1,33 @@
+//! The configuration document: positions, profiles, the launch check, the JSON Schema.
+//!
+//! [`Source::parse`] reads the text, [`Source::needs`] says what somebody who does I/O has to look up for it,
+//! and [`check`] turns both into a [`Configuration`] or into every [`Refusal`] there is. Nothing here reads a
+//! file, an environment variable or a clock.
+
+mod base_url;
+mod catalogue;
+mod check;
+mod code;
+mod configuration;
+mod format;
+mod nearest;
+mod notes;
+mod params;
+mod provider;
+mod refusal;
+mod schema;
+mod source;
+mod value_schema;
+
+pub use catalogue::{Catalogue, ComponentFault, Feature, HOST_KINDS, Kind};
+pub use check::check;
+pub use code::Code;
+pub use configuration::{Capability, ComponentRef, Configuration, Execution, ModelRef, Profile};
+pub use nearest::nearest;
+pub use notes::{Note, notes};
+pub use params::{CompactionParams, WorkspaceParams};
+pub use provider::{Api, Provider};
+pub use refusal::{Refusal, Report};
+pub use schema::schema;
+pub use source::{Needs, Source};
+pub use value_schema::{Fault, FaultKind, Mark, SchemaError, ValueSchema};

@@ -1,0 +1,402 @@
+//! Checks a value against a JSON Schema, and says what is wrong in words and places.
+//!
+//! Schemas also come from strangers' components, so they are bounded before they are used: references are
+//! replaced by what they refer to, within a budget, which leaves no cycle and no explosion for the validator
+//! to walk into.
+
+use crate::{format, nearest, source::escape};
+use gg_core::text;
+use jsonschema::{PatternOptions, ValidationError, error::ValidationErrorKind};
+use serde_json::{Map, Value};
+use thiserror::Error;
+
+/// The most nodes of a schema after its references are replaced. The whole document's schema has about 800.
+const MAX_NODES: usize = 20_000;
+
+/// The deepest nesting of a schema after its references are replaced.
+const MAX_DEPTH: usize = 64;
+
+/// The most memory of one compiled `pattern`, in bytes.
+const MAX_PATTERN_BYTES: usize = 256 * 1024;
+
+/// Longest excerpt of a schema's own words in a message, in characters.
+const GLANCE: usize = 200;
+
+/// Why a JSON Schema cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum SchemaError {
+    /// It has too many parts.
+    #[error("the schema has more than {MAX_NODES} parts once its references are replaced; use a simpler one")]
+    TooLarge,
+    /// It is nested too deeply.
+    #[error(
+        "the schema is nested more than {MAX_DEPTH} deep once its references are replaced; it may not refer to itself"
+    )]
+    TooDeep,
+    /// A reference leads out of it, or nowhere.
+    #[error("the schema refers to {0:?}; only JSON pointers within it (\"#/$defs/…\") can be followed")]
+    Reference(String),
+    /// It is no JSON Schema.
+    #[error("this is no JSON Schema (2020-12): {0}")]
+    Invalid(String),
+}
+
+/// What to mark in the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// The key in front of the value.
+    Key,
+    /// The value.
+    Value,
+}
+
+/// What sort of thing is wrong with a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FaultKind {
+    /// A key that the schema does not name.
+    UnknownKey(String),
+    /// A required key is absent.
+    Missing(String),
+    /// Another JSON type.
+    Type,
+    /// None of the values listed.
+    Unlisted,
+    /// Below or above a limit of value or size.
+    Range,
+    /// Nothing in it.
+    Empty,
+    /// Not in the form of this pattern.
+    Pattern(String),
+    /// Anything else a schema may demand.
+    Other,
+}
+
+/// One thing that is wrong with a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// The sort.
+    pub kind: FaultKind,
+    /// The JSON pointer from the checked value to the faulty one.
+    pub pointer: String,
+    /// What to mark.
+    pub mark: Mark,
+    /// What is wrong. Never quotes a value, which may be a secret.
+    pub message: String,
+    /// What would be right.
+    pub help: String,
+}
+
+/// A JSON Schema (2020-12) that is ready to check values.
+#[derive(Debug)]
+pub struct ValueSchema {
+    schema: Value,
+    validator: jsonschema::Validator,
+}
+
+impl ValueSchema {
+    /// Makes a schema ready. Patterns are matched in linear time; formats are not checked.
+    ///
+    /// # Errors
+    /// The schema is none, refers outside itself, refers to itself, or is too large.
+    pub fn new(schema: &Value) -> Result<Self, SchemaError> {
+        let schema = inline(schema)?;
+        let patterns = PatternOptions::regex().size_limit(MAX_PATTERN_BYTES).dfa_size_limit(MAX_PATTERN_BYTES);
+        let validator = jsonschema::draft202012::options()
+            .with_pattern_options(patterns)
+            .offline()
+            .build(&schema)
+            .map_err(|error| SchemaError::Invalid(text::glance(&error.to_string(), GLANCE)))?;
+        Ok(Self { schema, validator })
+    }
+
+    /// For the params of a capability: keys that the schema does not name are refused even where it says
+    /// nothing of them, so that a slip of the pen is not lost.
+    ///
+    /// # Errors
+    /// As [`ValueSchema::new`].
+    pub fn for_params(schema: &Value) -> Result<Self, SchemaError> {
+        let mut schema = schema.clone();
+        if let Value::Object(map) = &mut schema {
+            let open = ["additionalProperties", "unevaluatedProperties", "patternProperties", "$ref", "allOf"];
+            if !open.iter().any(|key| map.contains_key(*key)) {
+                map.insert("additionalProperties".into(), Value::Bool(false));
+            }
+        }
+        Self::new(&schema)
+    }
+
+    /// The schema with its references replaced.
+    pub fn schema(&self) -> &Value {
+        &self.schema
+    }
+
+    /// Everything that is wrong with `value`; nothing if it is as the schema wants it.
+    pub fn check(&self, value: &Value) -> Vec<Fault> {
+        let mut faults = Vec::new();
+        for error in self.validator.iter_errors(value) {
+            self.faults(&error, error.instance_path().as_str(), &mut faults);
+        }
+        faults
+    }
+
+    fn faults(&self, error: &ValidationError<'_>, pointer: &str, faults: &mut Vec<Fault>) {
+        use ValidationErrorKind as Kind;
+        let here = self.schema_of(error);
+        let about = description(here);
+        let mut add = |kind, pointer: &str, mark, message: String, help: String| {
+            faults.push(Fault { kind, pointer: pointer.to_owned(), mark, message, help });
+        };
+        match error.kind() {
+            Kind::AdditionalProperties { unexpected } | Kind::UnevaluatedProperties { unexpected } => {
+                for key in unexpected {
+                    let known: Vec<&str> = properties(here).map(|(name, _)| name).collect();
+                    let message = format!("unknown key {:?}", text::glance(key, 60));
+                    let at = format!("{pointer}/{}", escape(key));
+                    add(FaultKind::UnknownKey(key.clone()), &at, Mark::Key, message, instead(key, &known));
+                }
+            }
+            Kind::Required { property } => {
+                let key = property.as_str().unwrap_or_default();
+                let about = properties(here).find(|(name, _)| *name == key).map(|(_, schema)| description(schema));
+                let key_shown = text::glance(key, 60);
+                let help = match about {
+                    Some(about) if !about.is_empty() => format!("add {key_shown:?}: {about}"),
+                    _ => format!("add {key_shown:?}"),
+                };
+                let message = format!("{key_shown:?} is missing");
+                add(FaultKind::Missing(key.to_owned()), pointer, Mark::Value, message, help);
+            }
+            Kind::Type { .. } => {
+                let message = format!("expected {}, found {}", expected(here), found(error.instance()));
+                add(FaultKind::Type, pointer, Mark::Value, message, about);
+            }
+            Kind::Enum { .. } | Kind::Constant { .. } | Kind::OneOfNotValid { .. } if !options(here).is_empty() => {
+                let options = options(here);
+                match error.instance().as_str() {
+                    Some(word) => {
+                        let message = format!("{:?} is none of the values it takes", text::glance(word, 60));
+                        add(FaultKind::Unlisted, pointer, Mark::Value, message, instead(word, &options));
+                    }
+                    None => {
+                        let message = format!("expected a text, found {}", found(error.instance()));
+                        add(FaultKind::Type, pointer, Mark::Value, message, list(&options));
+                    }
+                }
+            }
+            Kind::Minimum { limit } => add(FaultKind::Range, pointer, Mark::Value, below(limit), about),
+            Kind::Maximum { limit } => add(FaultKind::Range, pointer, Mark::Value, above(limit), about),
+            Kind::MinLength { limit: 1 } | Kind::MinItems { limit: 1 } | Kind::MinProperties { limit: 1 } => {
+                add(FaultKind::Empty, pointer, Mark::Value, "it is empty".into(), about);
+            }
+            Kind::PropertyNames { error: inner } => {
+                if let Some(key) = inner.instance().as_str() {
+                    let at = format!("{pointer}/{}", escape(key));
+                    let before = faults.len();
+                    self.faults(inner, &at, faults);
+                    faults.iter_mut().skip(before).for_each(|fault| fault.mark = Mark::Key);
+                }
+            }
+            Kind::Pattern { pattern } => {
+                let (kind, message) = if pattern == format::NOT_BLANK {
+                    (FaultKind::Empty, "it is empty".to_owned())
+                } else {
+                    let message = format!("it has not the form {}", text::glance(pattern, 80));
+                    (FaultKind::Pattern(pattern.clone()), message)
+                };
+                add(kind, pointer, Mark::Value, message, about);
+            }
+            Kind::ExclusiveMinimum { .. }
+            | Kind::ExclusiveMaximum { .. }
+            | Kind::MultipleOf { .. }
+            | Kind::MinLength { .. }
+            | Kind::MaxLength { .. }
+            | Kind::MinItems { .. }
+            | Kind::MaxItems { .. }
+            | Kind::MinProperties { .. }
+            | Kind::MaxProperties { .. } => add(FaultKind::Range, pointer, Mark::Value, masked(error), about),
+            _ => add(FaultKind::Other, pointer, Mark::Value, masked(error), about),
+        }
+    }
+
+    /// The schema that holds the keyword which failed.
+    fn schema_of(&self, error: &ValidationError<'_>) -> &Value {
+        let path = error.schema_path().as_str();
+        let holder = path.rfind('/').map_or("", |at| &path[..at]);
+        self.schema.pointer(holder).unwrap_or(&Value::Null)
+    }
+}
+
+fn masked(error: &ValidationError<'_>) -> String {
+    text::glance(&error.masked_with("the value").to_string(), GLANCE)
+}
+
+fn below(limit: &Value) -> String {
+    format!("it is below {limit}, the least allowed")
+}
+
+fn above(limit: &Value) -> String {
+    format!("it is above {limit}, the most allowed")
+}
+
+fn properties(schema: &Value) -> impl Iterator<Item = (&str, &Value)> {
+    let properties = schema.get("properties").and_then(Value::as_object);
+    properties.into_iter().flatten().map(|(name, schema)| (name.as_str(), schema))
+}
+
+/// The first paragraph of a schema's description, on one line.
+fn description(schema: &Value) -> String {
+    let description = schema.get("description").and_then(Value::as_str).unwrap_or_default();
+    text::glance(description.split("\n\n").next().unwrap_or_default(), GLANCE)
+}
+
+/// The words that a schema lists.
+fn options(schema: &Value) -> Vec<&str> {
+    let array = |key: &str| schema.get(key).and_then(Value::as_array).into_iter().flatten();
+    let constants = array("oneOf").filter_map(|option| option.get("const"));
+    array("enum").chain(schema.get("const")).chain(constants).filter_map(Value::as_str).collect()
+}
+
+fn instead(word: &str, known: &[&str]) -> String {
+    match nearest(word, known.iter().copied()) {
+        Some(known) => format!("did you mean {known:?}?"),
+        None => list(known),
+    }
+}
+
+pub(crate) fn list(known: &[&str]) -> String {
+    match known {
+        [] => "nothing can stand here".into(),
+        [one] => format!("it can only be {one:?}"),
+        _ => {
+            let known: Vec<String> = known.iter().map(|name| format!("{name:?}")).collect();
+            text::glance(&format!("it can be one of {}", known.join(", ")), 400)
+        }
+    }
+}
+
+fn expected(schema: &Value) -> String {
+    let word = |name: &str| match name {
+        "integer" => "a whole number",
+        "number" => "a number",
+        "string" => "a text",
+        "boolean" => "true or false",
+        "array" => "a list",
+        "object" => "an object",
+        _ => "null",
+    };
+    match schema.get("type") {
+        Some(Value::String(name)) => word(name).into(),
+        Some(Value::Array(names)) => {
+            names.iter().filter_map(Value::as_str).map(word).collect::<Vec<_>>().join(" or ")
+        }
+        _ => "another type".into(),
+    }
+}
+
+fn found(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(true) => "true",
+        Value::Bool(false) => "false",
+        Value::Number(number) if number.is_f64() => "a number with a fraction",
+        Value::Number(_) => "a whole number",
+        Value::String(_) => "a text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}
+
+/// `schema` with each reference replaced by what it refers to.
+fn inline(schema: &Value) -> Result<Value, SchemaError> {
+    Inliner { root: schema, nodes: 0 }.schema(schema, 0)
+}
+
+struct Inliner<'a> {
+    root: &'a Value,
+    nodes: usize,
+}
+
+impl Inliner<'_> {
+    fn count(&mut self, depth: usize) -> Result<(), SchemaError> {
+        self.nodes += 1;
+        if self.nodes > MAX_NODES {
+            return Err(SchemaError::TooLarge);
+        }
+        if depth > MAX_DEPTH {
+            return Err(SchemaError::TooDeep);
+        }
+        Ok(())
+    }
+
+    fn schema(&mut self, schema: &Value, depth: usize) -> Result<Value, SchemaError> {
+        self.count(depth)?;
+        let Value::Object(map) = schema else { return Ok(schema.clone()) };
+        let mut out = Map::new();
+        for (key, value) in map {
+            match key.as_str() {
+                "$ref" => {}
+                "$id" | "$anchor" | "$dynamicRef" | "$dynamicAnchor" | "$recursiveRef" => {
+                    let target = value.as_str().unwrap_or(key);
+                    return Err(SchemaError::Reference(text::glance(target, 80)));
+                }
+                // Every schema is read as 2020-12, and definitions stand where they were referred to.
+                "$schema" | "$defs" | "definitions" => {}
+                "const" | "enum" | "default" | "examples" => {
+                    out.insert(key.clone(), value.clone());
+                }
+                "properties" | "patternProperties" | "dependentSchemas" => {
+                    out.insert(key.clone(), self.map(value, depth + 1)?);
+                }
+                _ => {
+                    out.insert(key.clone(), self.keyword(value, depth + 1)?);
+                }
+            }
+        }
+        let Some(reference) = map.get("$ref") else { return Ok(Value::Object(out)) };
+        let target = reference
+            .as_str()
+            .and_then(|text| text.strip_prefix('#'))
+            .and_then(|pointer| self.root.pointer(pointer))
+            .ok_or_else(|| SchemaError::Reference(text::glance(&reference.to_string(), 80)))?;
+        match self.schema(target, depth + 1)? {
+            // Words about the reference win over words about its target; constraints of both hold.
+            Value::Object(mut target) if out.keys().all(|key| is_annotation(key)) => {
+                target.extend(out);
+                Ok(Value::Object(target))
+            }
+            target => {
+                let mut all = match out.remove("allOf") {
+                    Some(Value::Array(all)) => all,
+                    _ => Vec::new(),
+                };
+                all.push(target);
+                out.insert("allOf".into(), Value::Array(all));
+                Ok(Value::Object(out))
+            }
+        }
+    }
+
+    fn map(&mut self, value: &Value, depth: usize) -> Result<Value, SchemaError> {
+        let Value::Object(map) = value else { return Ok(value.clone()) };
+        let inlined = map.iter().map(|(key, schema)| Ok((key.clone(), self.schema(schema, depth)?)));
+        Ok(Value::Object(inlined.collect::<Result<_, SchemaError>>()?))
+    }
+
+    fn keyword(&mut self, value: &Value, depth: usize) -> Result<Value, SchemaError> {
+        match value {
+            Value::Array(list) => {
+                let inlined = list.iter().map(|schema| self.schema(schema, depth));
+                Ok(Value::Array(inlined.collect::<Result<_, _>>()?))
+            }
+            _ => self.schema(value, depth),
+        }
+    }
+}
+
+fn is_annotation(key: &str) -> bool {
+    matches!(key, "title" | "description" | "default" | "examples" | "deprecated" | "readOnly" | "writeOnly")
+}
+
+#[cfg(test)]
+#[path = "value_schema/tests.rs"]
+mod tests;

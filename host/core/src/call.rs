@@ -1,0 +1,146 @@
+//! What a model asks for, and the answer.
+
+use crate::{id::CallId, text};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+/// How a call touches the world, which decides when it runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Effect {
+    /// Changes nothing: calls marked so run side by side.
+    ReadOnly,
+    /// Changes something: its intent is recorded before it runs, and it runs alone.
+    Acting,
+    /// Only noted during the turn; applied at its end, after every result is recorded.
+    Deferred,
+}
+
+/// A call that is offered to a model.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CallSpec {
+    /// `snake_case`; unique within an agent.
+    pub name: String,
+    /// What the model reads to decide when to use it.
+    pub description: String,
+    /// The JSON Schema of the arguments: an object.
+    pub parameters: Value,
+    /// When it runs.
+    pub effect: Effect,
+    /// The feature of its capability that offers it; absent: always offered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub feature: Option<String>,
+}
+
+impl CallSpec {
+    /// Whether it is offered under these features of its capability. One that `features` does not name
+    /// counts as off.
+    pub fn is_offered(&self, features: &BTreeMap<String, bool>) -> bool {
+        self.feature.as_ref().is_none_or(|name| features.get(name).copied().unwrap_or(false))
+    }
+}
+
+/// The arguments of a call, as far as the model managed to write them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Arguments {
+    /// A JSON object.
+    Json(Map<String, Value>),
+    /// Anything else, as it was written. Such a call is refused, never guessed at.
+    Malformed(String),
+}
+
+impl Arguments {
+    /// Reads what a provider sent. Nothing at all, and `null`, count as no arguments.
+    pub fn parse(raw: &str) -> Self {
+        let trimmed = raw.trim();
+        if trimmed.is_empty() || trimmed == "null" {
+            return Self::Json(Map::new());
+        }
+        match serde_json::from_str::<Value>(trimmed) {
+            Ok(Value::Object(map)) => Self::Json(map),
+            _ => Self::Malformed(raw.to_owned()),
+        }
+    }
+
+    /// What goes back over the wire: always a JSON object, because real servers refuse anything else.
+    pub fn to_wire(&self) -> Value {
+        match self {
+            Self::Json(map) => Value::Object(map.clone()),
+            Self::Malformed(raw) => serde_json::json!({ "malformed": raw }),
+        }
+    }
+}
+
+/// One call that a model made.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Call {
+    /// Pairs it with its result.
+    pub id: CallId,
+    /// The name it used, which may be of a call it was not offered.
+    pub name: String,
+    /// What it passed.
+    pub arguments: Arguments,
+}
+
+/// How a call came out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CallStatus {
+    /// It did what was asked.
+    Ok,
+    /// A declaration was noted, to be applied at the turn's end.
+    Noted,
+    /// It was not done, and the text says what would be right.
+    Refused,
+    /// It was tried and failed; the text says how.
+    Failed,
+    /// It acted on the world and its result was lost with a crash.
+    Unknown,
+}
+
+/// The one result of a call.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CallResult {
+    /// The call it answers.
+    pub call: CallId,
+    /// That call's name.
+    pub name: String,
+    /// How it came out.
+    pub status: CallStatus,
+    /// What the model reads.
+    pub content: String,
+}
+
+/// The most of one result that a model is sent, in bytes. Larger ones are cut, and say so: one careless call
+/// must not fill a window.
+pub const MAX_RESULT_BYTES: usize = 64 * 1024;
+
+impl CallResult {
+    /// The result of `call` with this status and text, cut to [`MAX_RESULT_BYTES`].
+    pub fn new(call: &Call, status: CallStatus, content: impl Into<String>) -> Self {
+        let content = content.into();
+        let content = match status {
+            CallStatus::Refused => format!("refused: {content}"),
+            CallStatus::Failed => format!("failed: {content}"),
+            CallStatus::Unknown => format!("outcome unknown: {content}"),
+            CallStatus::Ok | CallStatus::Noted => content,
+        };
+        Self {
+            call: call.id.clone(),
+            name: call.name.clone(),
+            status,
+            content: text::cut_saying_so(content, MAX_RESULT_BYTES),
+        }
+    }
+
+    /// A result whose content is a JSON value: a string stands as it is, anything else as JSON.
+    pub fn value(call: &Call, value: &Value) -> Self {
+        let content = match value {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        Self::new(call, CallStatus::Ok, content)
+    }
+}

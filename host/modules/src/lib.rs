@@ -1,0 +1,1 @@
+//! Modules: bindings of gg:module, live instances and their lifecycle, the registry of components.

@@ -1,0 +1,1 @@
+//! Model clients over HTTP, and the scripted and replay models.

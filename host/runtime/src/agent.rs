@@ -1,0 +1,289 @@
+//! One agent: what it holds, and the one way by which anything it does becomes durable.
+
+mod calls;
+mod compaction;
+mod lent;
+mod prompt;
+mod request;
+mod settle;
+pub(crate) mod snapshot;
+mod turn;
+
+use crate::{
+    profile::{HeldKind, ReadyProfile},
+    run::Shared,
+    telemetry::Spend,
+};
+use gg_core::{
+    AgentId, Ending, Entry, Event, Message, Origin, Turn, loop_detection::LoopDetector, tokens::Calibration,
+    window::Keep,
+};
+use gg_modules::{Access, Context, History, Module, ModuleError, Phase};
+use gg_store::{AgentRecord, AgentStatus, InboxItem, ModuleRecord, Step, StoreError};
+use lent::Lender;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use snapshot::AgentSnapshot;
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::Arc,
+};
+use tokio::sync::Mutex;
+
+/// Why an agent's work stops where it stands.
+#[derive(Debug)]
+pub(crate) enum Stop {
+    /// The agent ends, in this way.
+    End(Ending),
+    /// The record cannot be written, so nothing more may happen.
+    Store(StoreError),
+}
+
+impl From<StoreError> for Stop {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+/// Messages to an agent that it has not read.
+#[derive(Debug, Default)]
+pub(crate) struct Inbox {
+    pub(crate) items: VecDeque<InboxItem>,
+    /// The number of the last item that was ever put in.
+    pub(crate) last: u64,
+    /// The agent has ended: nothing is taken any more.
+    pub(crate) closed: bool,
+}
+
+/// What is known of an agent beside its modules; durable with each of its steps.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Progress {
+    /// Turns under this profile, which `maxTurns` counts.
+    pub(crate) turns: u32,
+    /// Replies in a row that were empty.
+    pub(crate) empty_replies: u32,
+    pub(crate) loop_detector: LoopDetector,
+    pub(crate) calibration: Calibration,
+    pub(crate) spend: Spend,
+    /// The reply whose calls are not all answered yet.
+    pub(crate) open_reply: Option<gg_core::MessageId>,
+}
+
+/// An agent at work.
+pub(crate) struct Agent {
+    pub(crate) id: AgentId,
+    pub(crate) profile: Arc<ReadyProfile>,
+    pub(crate) inbox: Arc<Mutex<Inbox>>,
+    shared: Arc<Shared>,
+    salt: u64,
+    history: History,
+    modules: BTreeMap<String, Module>,
+    lender: Arc<Lender>,
+    progress: Progress,
+    /// The digests of the module states that are on disk.
+    written: BTreeMap<String, String>,
+    /// What happened since the last commit.
+    step: Step,
+}
+
+impl Agent {
+    /// Makes a new agent with fresh modules and a window that opens with `prompt`. Its first step is written.
+    pub(crate) async fn spawn(
+        shared: Arc<Shared>,
+        id: AgentId,
+        profile: Arc<ReadyProfile>,
+        prompt: String,
+        first: Vec<Event>,
+        inbox: Arc<Mutex<Inbox>>,
+    ) -> Result<Self, Stop> {
+        let lender = Arc::new(Lender::new(shared.store.clone()));
+        let opened = open_all(&profile, &lender);
+        let mut step = Step::new();
+        for event in first {
+            step.event(None, event);
+        }
+        step.event(
+            Some(id.clone()),
+            Event::AgentSpawned {
+                profile: profile.id.clone(),
+                model: profile.model.name.clone(),
+                parent: None,
+                depth: 0,
+            },
+        );
+        let (history, modules) = match opened.await {
+            Ok(opened) => opened,
+            Err((kind, error)) => {
+                let ending = Ending::Failed {
+                    error: format!("the module {kind:?} could not be opened: {error}"),
+                    turn: Turn(0),
+                };
+                shared.end_unborn(step, &id, &profile, &ending).await?;
+                return Err(Stop::End(ending));
+            }
+        };
+        let salt = salt(shared.store.run_id().as_str(), id.as_str());
+        let mut agent = Self {
+            id,
+            profile,
+            inbox,
+            shared,
+            salt,
+            history,
+            modules,
+            lender,
+            progress: Progress::default(),
+            written: BTreeMap::new(),
+            step,
+        };
+        agent.event(Event::AgentState { state: gg_core::AgentState::Running });
+        agent.shared.rollup.add(&agent.profile.id, &agent.profile.model.name, |sums| sums.agents += 1);
+        let message = Message::user(agent.shared.store.next_message_id(), Origin::Prompt, prompt);
+        agent.append(Turn(0), vec![(message, Keep::Pinned)]).await?;
+        agent.commit().await?;
+        Ok(agent)
+    }
+
+    fn context(&self, turn: Turn, phase: Phase) -> Context {
+        Context {
+            agent: self.id.clone(),
+            turn,
+            now_ms: gg_store::now_ms(),
+            access: Access::ReadWrite,
+            phase,
+            salt: self.salt,
+        }
+    }
+
+    fn event(&mut self, event: Event) {
+        self.step.event(Some(self.id.clone()), event);
+    }
+
+    /// Ends the agent because of what one of its modules did.
+    fn fail(&self, turn: Turn, error: impl std::fmt::Display) -> Stop {
+        Stop::End(Ending::Failed { error: error.to_string(), turn })
+    }
+
+    /// Records that a module broke a rule or a limit.
+    fn module_failed(&mut self, turn: Turn, module: &str, error: &ModuleError) {
+        self.event(Event::ModuleFailed {
+            turn,
+            module: module.to_owned(),
+            hook: error.hook.to_string(),
+            error: error.to_string(),
+        });
+    }
+
+    /// Puts messages at the window's end, and into the record. The window holds them when this returns.
+    async fn append(&mut self, turn: Turn, messages: Vec<(Message, Keep)>) -> Result<(), Stop> {
+        let mut lent = Vec::with_capacity(messages.len());
+        for (message, keep) in messages {
+            let entry = Entry::of(&message, turn, gg_core::tokens::of_message(&message), keep);
+            lent.push(self.record_message(turn, message, entry));
+        }
+        let context = self.context(turn, Phase::Now);
+        if let Err(error) = self.history.append(&context, lent).await {
+            self.module_failed(turn, "history", &error);
+            return Err(self.fail(turn, format_args!("the history module failed: {error}")));
+        }
+        Ok(())
+    }
+
+    /// Puts a message into the record and the stream, and says what the history may know of it.
+    fn record_message(&mut self, turn: Turn, message: Message, entry: Entry) -> gg_modules::LentMessage {
+        let lent = gg_modules::LentMessage {
+            entry,
+            calls: message.calls().map(|call| call.id.clone()).collect(),
+            answers: message.call_results().map(|result| result.call.clone()).collect(),
+        };
+        let message = Arc::new(message);
+        self.lender.lend(&message);
+        self.event(Event::Message { turn, message: message.clone() });
+        self.step.message(message);
+        lent
+    }
+
+    /// Makes everything since the last commit durable, in one transaction.
+    async fn commit(&mut self) -> Result<(), Stop> {
+        self.commit_as(AgentStatus::Live).await
+    }
+
+    async fn commit_as(&mut self, status: AgentStatus) -> Result<(), Stop> {
+        let turn = self.history.window().turn;
+        for (message, _) in self.lender.take_notes() {
+            self.event(Event::Message { turn, message: message.clone() });
+            self.step.message(message);
+        }
+        let mut written = Vec::new();
+        for (kind, module) in self.all_modules() {
+            let digest = module.digest();
+            if self.written.get(kind) != Some(&digest) {
+                written.push((
+                    digest,
+                    ModuleRecord {
+                        agent: self.id.clone(),
+                        kind: kind.to_owned(),
+                        component_sha256: module.component().sha256().to_owned(),
+                        state_format: module.component().descriptor().state_format.clone(),
+                        state: module.state().clone(),
+                    },
+                ));
+            }
+        }
+        for (digest, record) in written {
+            self.written.insert(record.kind.clone(), digest);
+            self.step.module(record);
+        }
+        self.step.agent(AgentRecord {
+            id: self.id.clone(),
+            profile: self.profile.id.clone(),
+            parent: None,
+            depth: 0,
+            status,
+            progress: serde_json::to_value(&self.progress).unwrap_or_default(),
+        });
+        let step = std::mem::replace(&mut self.step, Step::new());
+        self.shared.store.commit(step).await?;
+        if let Some(observer) = &self.shared.observer {
+            let inbox = self.inbox.lock().await.items.iter().cloned().collect();
+            observer(&AgentSnapshot {
+                dir: self.shared.store.dir().to_owned(),
+                agent: self.id.clone(),
+                window: self.history.window().entries.iter().map(|entry| entry.id).collect(),
+                modules: self.all_modules().map(|(kind, module)| (kind.to_owned(), module.digest())).collect(),
+                inbox,
+            });
+        }
+        Ok(())
+    }
+
+    fn all_modules(&self) -> impl Iterator<Item = (&str, &Module)> {
+        let rest = self.modules.iter().map(|(kind, module)| (kind.as_str(), module));
+        std::iter::once(("history", self.history.module())).chain(rest)
+    }
+}
+
+type Opened = (History, BTreeMap<String, Module>);
+
+async fn open_all(profile: &ReadyProfile, lender: &Arc<Lender>) -> Result<Opened, (String, ModuleError)> {
+    let named = |held: &HeldKind| held.kind.clone();
+    let history = &profile.history;
+    let opened = History::open(&history.component, &history.settings, lender.clone())
+        .await
+        .map_err(|error| (named(history), error))?;
+    let mut modules = BTreeMap::new();
+    for held in &profile.held {
+        let module =
+            Module::open(&held.component, &held.settings).await.map_err(|error| (named(held), error))?;
+        modules.insert(held.kind.clone(), module);
+    }
+    Ok((opened, modules))
+}
+
+/// A number that no other agent has: drawn from the run's id and the agent's, so that it needs no keeping.
+fn salt(run: &str, agent: &str) -> u64 {
+    let digest = Sha256::new().chain_update(run).chain_update([0]).chain_update(agent).finalize();
+    let mut bytes = [0; 8];
+    bytes.copy_from_slice(&digest[..8]);
+    u64::from_le_bytes(bytes)
+}

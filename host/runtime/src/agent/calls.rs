@@ -1,0 +1,349 @@
+//! The calls of a turn: checked, run in order (read-only neighbours side by side), each with one result.
+
+use super::{Agent, Stop};
+use crate::{
+    capability::{finish, workspace::Workspace},
+    profile::{Route, Tool},
+};
+use futures_util::future::{BoxFuture, join_all};
+use gg_core::{
+    Arguments, Call, CallResult, CallStatus, Effect, Event, Turn, text,
+    turn::{Declaration, steps},
+};
+use gg_modules::{CallError, CallReply, Context, History, Module, ModuleError, Phase};
+use serde_json::{Map, Value};
+use std::{
+    collections::BTreeMap,
+    sync::Arc,
+    time::Instant,
+};
+
+/// How much of a model's own malformed arguments is shown back to it.
+const MAX_ECHO_BYTES: usize = 400;
+
+/// How many faults of a call's arguments are named at once.
+const MAX_FAULTS: usize = 5;
+
+/// What is to be done with a call.
+enum Plan {
+    /// It is refused as it stands.
+    Refuse(String),
+    /// It is only noted.
+    Declare(Declaration, String),
+    /// The agent's module or workspace runs it.
+    Run { route: Route, effect: Effect },
+}
+
+/// A call that ran.
+struct Ran {
+    at: usize,
+    result: CallResult,
+    elapsed_ms: u64,
+    failure: Option<ModuleError>,
+}
+
+impl Agent {
+    /// Runs a turn's calls. Every call has a result when this returns, also after a cancellation.
+    pub(super) async fn run_calls(
+        &mut self,
+        turn: Turn,
+        calls: &[Call],
+    ) -> Result<(Vec<CallResult>, Vec<Declaration>), Stop> {
+        let mut declarations = Vec::new();
+        let mut plans: Vec<Plan> = Vec::with_capacity(calls.len());
+        for call in calls {
+            let plan = self.plan(call, &declarations);
+            if let Plan::Declare(declaration, _) = &plan {
+                declarations.push(declaration.clone());
+            }
+            plans.push(plan);
+        }
+        let quiet: Vec<bool> = plans
+            .iter()
+            .map(|plan| !matches!(plan, Plan::Run { effect: Effect::Acting | Effect::Deferred, .. }))
+            .collect();
+        let mut results: Vec<Option<CallResult>> = vec![None; calls.len()];
+        for step in steps(&quiet) {
+            for at in step.clone() {
+                self.announce(turn, &calls[at]);
+            }
+            let cancelled = self.shared.cancelled();
+            let ran = match cancelled {
+                Some(_) => step.map(|at| cancelled_before(at, &calls[at])).collect(),
+                None => self.run_step(turn, step, calls, &plans).await?,
+            };
+            for ran in ran {
+                if let Some(failure) = &ran.failure
+                    && let Plan::Run { route: Route::Module(kind), .. } = &plans[ran.at]
+                {
+                    self.module_failed(turn, kind, failure);
+                }
+                if let Plan::Run { route: Route::Module(kind), effect: Effect::Deferred } = &plans[ran.at]
+                    && ran.result.status == CallStatus::Noted
+                {
+                    declarations
+                        .push(Declaration::Module { kind: kind.clone(), call: calls[ran.at].clone() });
+                }
+                self.event(Event::CallResult {
+                    turn,
+                    call: ran.result.call.clone(),
+                    name: ran.result.name.clone(),
+                    status: ran.result.status,
+                    elapsed_ms: ran.elapsed_ms,
+                    bytes: ran.result.content.len() as u64,
+                });
+                self.step.call_result(self.id.clone(), turn, ran.at as u32, ran.result.clone());
+                results[ran.at] = Some(ran.result);
+            }
+            self.commit().await?;
+        }
+        let results = results
+            .into_iter()
+            .zip(calls)
+            .map(|(result, call)| result.unwrap_or_else(|| lost(call)))
+            .collect();
+        Ok((results, declarations))
+    }
+
+    fn announce(&mut self, turn: Turn, call: &Call) {
+        let effect = self.profile.tool(&call.name).map(|tool| tool.spec.effect);
+        self.event(Event::Call {
+            turn,
+            call: call.id.clone(),
+            name: call.name.clone(),
+            arguments: call.arguments.clone(),
+            effect,
+        });
+    }
+
+    /// Checks a call against what was offered.
+    fn plan(&self, call: &Call, declared: &[Declaration]) -> Plan {
+        let Some(tool) = self.profile.tool(&call.name) else {
+            return Plan::Refuse(self.not_offered(&call.name));
+        };
+        let arguments = match &call.arguments {
+            Arguments::Json(arguments) => Value::Object(arguments.clone()),
+            Arguments::Malformed(raw) => {
+                return Plan::Refuse(format!(
+                    "the arguments are not a JSON object: {}",
+                    text::cut(raw, MAX_ECHO_BYTES)
+                ));
+            }
+        };
+        if let Some(faults) = faults(tool, &arguments) {
+            return Plan::Refuse(faults);
+        }
+        match tool.route {
+            Route::Finish => {
+                if declared.iter().any(|declared| matches!(declared, Declaration::End { .. })) {
+                    return Plan::Refuse("this turn has already declared an ending; that one stands".into());
+                }
+                match finish::ending(call) {
+                    Ok(ending) => Plan::Declare(
+                        Declaration::End { ending },
+                        "noted: your work ends with this turn".into(),
+                    ),
+                    Err(why) => Plan::Refuse(why),
+                }
+            }
+            Route::Compact => {
+                Plan::Declare(Declaration::Compact, "noted: done at the end of this turn".into())
+            }
+            Route::Workspace | Route::Module(_) => {
+                Plan::Run { route: tool.route.clone(), effect: tool.spec.effect }
+            }
+        }
+    }
+
+    fn not_offered(&self, name: &str) -> String {
+        let name = text::glance(name, 64);
+        let offered: Vec<&str> = self.profile.offered().iter().map(|call| call.name.as_str()).collect();
+        let nearest = match self.profile.nearest(&name) {
+            Some(nearest) => format!(" Did you mean {nearest:?}?"),
+            None => String::new(),
+        };
+        format!("there is no call {name:?}.{nearest} You may call: {}", offered.join(", "))
+    }
+
+    /// Runs the calls of one step: one call, or read-only ones side by side.
+    async fn run_step(
+        &mut self,
+        turn: Turn,
+        step: std::ops::Range<usize>,
+        calls: &[Call],
+        plans: &[Plan],
+    ) -> Result<Vec<Ran>, Stop> {
+        let mut ran = Vec::new();
+        let mut by_module: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+        let mut in_workspace = Vec::new();
+        for at in step {
+            let call = &calls[at];
+            match &plans[at] {
+                Plan::Refuse(why) => ran.push(at_once(at, CallResult::new(call, CallStatus::Refused, why))),
+                Plan::Declare(_, noted) => {
+                    ran.push(at_once(at, CallResult::new(call, CallStatus::Noted, noted)));
+                }
+                Plan::Run { route: Route::Module(kind), .. } => {
+                    by_module.entry(kind.as_str()).or_default().push(at);
+                }
+                Plan::Run { effect, .. } => {
+                    in_workspace.push(at);
+                    if *effect == Effect::Acting {
+                        // What acts on the world is announced in the record first, so that a crash in the
+                        // middle leaves an intent without a result, and nothing is silently done twice.
+                        self.step.call_intent(self.id.clone(), turn, at as u32, call.clone(), *effect);
+                        self.commit().await?;
+                    }
+                }
+            }
+        }
+        let now = self.context(turn, Phase::Now);
+        let declare = self.context(turn, Phase::Declare);
+        let context = |at: &usize| match plans[*at] {
+            Plan::Run { effect: Effect::Deferred, .. } => &declare,
+            _ => &now,
+        };
+        let mut work: Vec<BoxFuture<'_, Vec<Ran>>> = Vec::new();
+        if let Some(mine) = by_module.remove("history") {
+            work.push(Box::pin(run_on(Holder::History(&mut self.history), mine, calls, context)));
+        }
+        for (kind, module) in &mut self.modules {
+            if let Some(mine) = by_module.remove(kind.as_str()) {
+                work.push(Box::pin(run_on(Holder::Module(module), mine, calls, context)));
+            }
+        }
+        if let Some(workspace) = &self.profile.workspace {
+            for at in in_workspace {
+                let work_of_one = run_in_workspace(workspace.clone(), calls[at].clone(), self.shared.clone());
+                work.push(Box::pin(async move {
+                    let started = Instant::now();
+                    let result = work_of_one.await;
+                    vec![Ran { at, result, elapsed_ms: elapsed_ms(started), failure: None }]
+                }));
+            }
+        }
+        ran.extend(join_all(work).await.into_iter().flatten());
+        ran.sort_by_key(|ran| ran.at);
+        Ok(ran)
+    }
+
+    /// Applies a module's deferred call at the turn's end.
+    pub(super) async fn apply(&mut self, turn: Turn, kind: &str, call: &Call) -> Result<(), CallError> {
+        let context = self.context(turn, Phase::Apply);
+        let arguments = object(&call.arguments);
+        let answer = match kind {
+            "history" => self.history.call(&context, &call.name, arguments).await,
+            kind => match self.modules.get_mut(kind) {
+                Some(module) => module.call(&context, &call.name, arguments).await,
+                None => Err(CallError::Refused(format!("there is no module {kind:?} any more"))),
+            },
+        };
+        if answer.is_err() {
+            self.lender.drop_notes();
+        }
+        answer.map(|_| ())
+    }
+}
+
+/// A module, of either shape.
+enum Holder<'a> {
+    History(&'a mut History),
+    Module(&'a mut Module),
+}
+
+impl Holder<'_> {
+    async fn call(
+        &mut self,
+        context: &Context,
+        name: &str,
+        arguments: &Map<String, Value>,
+    ) -> Result<CallReply, CallError> {
+        match self {
+            Self::History(history) => history.call(context, name, arguments).await,
+            Self::Module(module) => module.call(context, name, arguments).await,
+        }
+    }
+}
+
+/// Runs one module's calls one after another.
+async fn run_on<'a>(
+    mut holder: Holder<'_>,
+    mine: Vec<usize>,
+    calls: &[Call],
+    context: impl Fn(&usize) -> &'a Context,
+) -> Vec<Ran> {
+    let mut ran = Vec::with_capacity(mine.len());
+    for at in mine {
+        let call = &calls[at];
+        let context = context(&at);
+        let started = Instant::now();
+        let answer = holder.call(context, &call.name, object(&call.arguments)).await;
+        let (result, failure) = match answer {
+            Ok(reply) if context.phase == Phase::Declare => {
+                let mut result = CallResult::value(call, &reply.value);
+                result.status = CallStatus::Noted;
+                (result, None)
+            }
+            Ok(reply) => (CallResult::value(call, &reply.value), None),
+            Err(CallError::Refused(why)) => (CallResult::new(call, CallStatus::Refused, why), None),
+            Err(CallError::Failed(error)) => {
+                let why = format!("{error}. Nothing was changed");
+                (CallResult::new(call, CallStatus::Failed, why), Some(error))
+            }
+        };
+        ran.push(Ran { at, result, elapsed_ms: elapsed_ms(started), failure });
+    }
+    ran
+}
+
+async fn run_in_workspace(
+    workspace: Arc<Workspace>,
+    call: Call,
+    shared: Arc<crate::run::Shared>,
+) -> CallResult {
+    let lost = lost(&call);
+    tokio::task::spawn_blocking(move || workspace.run(&call, shared.stop_flag())).await.unwrap_or(lost)
+}
+
+/// What is wrong with a call's arguments, by the schema that was offered.
+fn faults(tool: &Tool, arguments: &Value) -> Option<String> {
+    let mut faults: Vec<String> = tool
+        .arguments
+        .iter_errors(arguments)
+        .take(MAX_FAULTS)
+        .map(|fault| {
+            let place = fault.instance_path().to_string();
+            let what = text::cut_saying_so(fault.to_string(), MAX_ECHO_BYTES);
+            if place.is_empty() { what } else { format!("{place}: {what}") }
+        })
+        .collect();
+    if faults.is_empty() {
+        return None;
+    }
+    faults.sort();
+    Some(format!("the arguments do not fit the schema of {}: {}", tool.spec.name, faults.join("; ")))
+}
+
+fn object(arguments: &Arguments) -> &Map<String, Value> {
+    static NONE: std::sync::LazyLock<Map<String, Value>> = std::sync::LazyLock::new(Map::new);
+    match arguments {
+        Arguments::Json(arguments) => arguments,
+        Arguments::Malformed(_) => &NONE,
+    }
+}
+
+fn at_once(at: usize, result: CallResult) -> Ran {
+    Ran { at, result, elapsed_ms: 0, failure: None }
+}
+
+fn cancelled_before(at: usize, call: &Call) -> Ran {
+    at_once(at, CallResult::new(call, CallStatus::Refused, "the agent was cancelled before this call ran"))
+}
+
+fn lost(call: &Call) -> CallResult {
+    CallResult::new(call, CallStatus::Unknown, "gg lost track of this call; look at its effect before you repeat it")
+}
+
+fn elapsed_ms(since: Instant) -> u64 {
+    u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX)
+}

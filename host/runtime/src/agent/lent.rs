@@ -1,0 +1,94 @@
+//! What a history module may ask of the messages that its agent lent it.
+
+use gg_core::{
+    Entry, Message, MessageId, Origin, Turn, text,
+    tokens,
+    window::Keep,
+};
+use gg_modules::Messages;
+use gg_store::RunStore;
+use std::{
+    collections::HashSet,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+/// The longest text that a module may make a message of: a stub, not a document.
+const MAX_NOTE_BYTES: usize = 8 * 1024;
+
+/// How many notes a module may make in one step.
+const MAX_NOTES: usize = 64;
+
+/// Lends one history the texts of its own messages, and makes messages of its notes.
+pub(crate) struct Lender {
+    store: RunStore,
+    inner: Mutex<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    lent: HashSet<MessageId>,
+    notes: Vec<(Arc<Message>, Entry)>,
+    turn: Turn,
+}
+
+impl Lender {
+    pub(crate) fn new(store: RunStore) -> Self {
+        Self { store, inner: Mutex::default() }
+    }
+
+    /// From now on the module may ask for this message.
+    pub(crate) fn lend(&self, message: &Arc<Message>) {
+        self.store.remember(message.clone());
+        self.inner().lent.insert(message.id);
+    }
+
+    /// Says in which turn notes are made.
+    pub(crate) fn turn(&self, turn: Turn) {
+        self.inner().turn = turn;
+    }
+
+    /// Forgets notes of a call that failed: nothing refers to them.
+    pub(crate) fn drop_notes(&self) {
+        let mut inner = self.inner();
+        let notes = std::mem::take(&mut inner.notes);
+        for (message, _) in notes {
+            inner.lent.remove(&message.id);
+        }
+    }
+
+    /// The notes made since this was last asked.
+    pub(crate) fn take_notes(&self) -> Vec<(Arc<Message>, Entry)> {
+        std::mem::take(&mut self.inner().notes)
+    }
+
+    fn inner(&self) -> std::sync::MutexGuard<'_, Inner> {
+        // Every change is one insertion or removal, so a poisoned lock still holds a consistent set.
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Messages for Lender {
+    fn text(&self, id: MessageId, max_bytes: usize) -> Result<String, String> {
+        if !self.inner().lent.contains(&id) {
+            return Err(format!("message {id} was not lent to this module"));
+        }
+        let message = self.store.message_blocking(id).map_err(|error| error.to_string())?;
+        Ok(text::cut(&message.transcript(), max_bytes).to_owned())
+    }
+
+    fn note(&self, text: String) -> Result<Entry, String> {
+        if text.len() > MAX_NOTE_BYTES {
+            return Err(format!("a note has at most {MAX_NOTE_BYTES} bytes, this one {}", text.len()));
+        }
+        let mut inner = self.inner();
+        if inner.notes.len() >= MAX_NOTES {
+            return Err(format!("a module makes at most {MAX_NOTES} notes in a step"));
+        }
+        let message = Arc::new(Message::user(self.store.next_message_id(), Origin::Stub, text));
+        let entry = Entry::of(&message, inner.turn, tokens::of_message(&message), Keep::Foldable);
+        self.store.remember(message.clone());
+        inner.lent.insert(message.id);
+        inner.notes.push((message, entry));
+        Ok(entry)
+    }
+}

@@ -1,0 +1,57 @@
+//! The system prompt's slot: rendered for this very agent, before each request, and never in the window.
+
+use super::Agent;
+use crate::capability::{compact, finish};
+use gg_core::Turn;
+use gg_modules::Phase;
+
+impl Agent {
+    /// The profile's prompt, then what each module tells unasked, then how this agent works and ends.
+    ///
+    /// A module that fails here costs its section; the record says so.
+    pub(super) async fn system_prompt(&mut self, turn: Turn) -> String {
+        let context = self.context(turn, Phase::Now);
+        let mut sections = Vec::new();
+        let mut failed = Vec::new();
+        match self.history.prompt(&context).await {
+            Ok(more) => sections.extend(more),
+            Err(error) => failed.push(("history".to_owned(), error)),
+        }
+        for (kind, module) in &mut self.modules {
+            match module.prompt(&context).await {
+                Ok(more) => sections.extend(more),
+                Err(error) => failed.push((kind.clone(), error)),
+            }
+        }
+        for (kind, error) in failed {
+            self.module_failed(turn, &kind, &error);
+        }
+        let mut prompt = self.profile.prompt.trim_end().to_owned();
+        for section in sections {
+            prompt.push_str(&format!("\n\n## {}\n{}", section.title, section.body.trim_end()));
+        }
+        let how = self.how_it_works();
+        if !how.is_empty() {
+            prompt.push_str("\n\n## How you work\n");
+            prompt.push_str(&how);
+        }
+        prompt
+    }
+
+    fn how_it_works(&self) -> String {
+        let mut lines = Vec::new();
+        if self.profile.workspace.is_some() {
+            lines.push("Paths are relative to the root of your workspace; nothing outside it can be reached.");
+        }
+        if self.profile.tool(compact::CALL).is_some() {
+            lines.push("When this conversation grows long, `compact` summarises its older part.");
+        }
+        if self.profile.tool(finish::CALL).is_some() {
+            lines.push(
+                "When the work is done, or cannot be done, call `finish`. A reply without any call ends \
+                 your work too, and its text is your answer.",
+            );
+        }
+        lines.join("\n")
+    }
+}

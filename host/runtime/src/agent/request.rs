@@ -1,0 +1,154 @@
+//! Asking the model: the request, its stream, and what it used.
+
+use super::{Agent, Stop};
+use gg_core::{
+    AgentId, Ending, Event, Live, Message, Purpose, Turn, Usage,
+    compaction::Room,
+    event::CompactionReason,
+    tokens,
+};
+use gg_providers::{Delta, Deltas, ModelError, Reply, Request};
+use gg_store::RunStore;
+use sha2::{Digest, Sha256};
+
+impl Agent {
+    /// The window's size, as the model's server would count it.
+    pub(super) fn window_tokens(&self) -> u64 {
+        self.progress.calibration.apply(self.history.window().tokens())
+    }
+
+    /// The room that the model leaves for messages, beside the prompt and the calls of this turn.
+    pub(super) async fn room(&mut self, turn: Turn) -> Room {
+        let system = self.system_prompt(turn).await;
+        let fixed = tokens::of_bytes(system.len()) + tokens::of_calls(self.profile.offered());
+        Room {
+            context_window: u64::from(self.profile.model.context_window),
+            max_output: u64::from(self.profile.model.max_output),
+            fixed: self.progress.calibration.apply(fixed),
+        }
+    }
+
+    /// Asks for the turn's reply. A request that the server finds too long is made once more, after a
+    /// compaction. Nothing of a reply that is not whole is ever seen here.
+    pub(super) async fn ask(&mut self, turn: Turn) -> Result<Reply, Stop> {
+        match self.ask_once(turn).await? {
+            Ok(reply) => Ok(reply),
+            Err(ModelError::ContextTooLong { .. }) if self.profile.compaction.is_some() => {
+                match self.compact(turn, CompactionReason::TooLong).await {
+                    Ok(()) => {}
+                    Err(super::compaction::CompactError::Stop(stop)) => return Err(stop),
+                    Err(super::compaction::CompactError::Not(why)) => return Err(self.fail(turn, why)),
+                }
+                self.ask_once(turn).await?.map_err(|error| self.fail(turn, error))
+            }
+            Err(error) => Err(self.fail(turn, error)),
+        }
+    }
+
+    async fn ask_once(&mut self, turn: Turn) -> Result<Result<Reply, ModelError>, Stop> {
+        let system = self.system_prompt(turn).await;
+        let entries = &self.history.window().entries;
+        let mut messages = Vec::with_capacity(entries.len());
+        for entry in entries {
+            messages.push(self.shared.store.message(entry.id).await?);
+        }
+        let raw = tokens::of_bytes(system.len())
+            + tokens::of_calls(self.profile.offered())
+            + self.history.window().tokens();
+        let request = Request {
+            agent: self.id.clone(),
+            profile: self.profile.id.clone(),
+            turn,
+            purpose: Purpose::Turn,
+            system,
+            messages,
+            calls: self.profile.offered().clone(),
+            max_output: self.profile.model.max_output,
+            parameters: self.profile.model.parameters.clone(),
+            model: self.profile.model.name.clone(),
+        };
+        let shown = Shown { agent: self.id.clone(), store: self.shared.store.clone() };
+        let shared = self.shared.clone();
+        let reply = tokio::select! {
+            biased;
+            reason = shared.wait_cancelled() => return Err(Stop::End(Ending::Cancelled { reason })),
+            reply = self.profile.model.client.complete(&request, &shown) => reply,
+        };
+        let attempts = match &reply {
+            Ok(reply) => reply.attempts,
+            Err(error) => error.attempts(),
+        };
+        self.event(Event::Request {
+            turn,
+            purpose: Purpose::Turn,
+            model: request.model.clone(),
+            system_sha256: sha256_hex(request.system.as_bytes()),
+            messages: request.messages.iter().map(|message| message.id).collect(),
+            calls: request.calls.iter().map(|call| call.name.clone()).collect(),
+            attempts,
+        });
+        if let Ok(reply) = &reply {
+            self.account(turn, Purpose::Turn, raw, reply);
+        }
+        Ok(reply)
+    }
+
+    /// Counts what a request used, and learns from it how large requests really are.
+    pub(super) fn account(&mut self, turn: Turn, purpose: Purpose, raw: u64, reply: &Reply) {
+        let written = Message::reply(gg_core::MessageId(0), reply.parts.clone());
+        let estimate = Usage {
+            input: self.progress.calibration.apply(raw),
+            output: u64::from(tokens::of_message(&written)),
+            ..Usage::default()
+        };
+        let usage = reply.usage.unwrap_or(estimate);
+        let binding = match (&self.profile.compaction, purpose) {
+            (Some((_, summarizer)), Purpose::Summary) => summarizer,
+            _ => &self.profile.model,
+        };
+        if purpose == Purpose::Turn
+            && let Some(reported) = reply.usage
+        {
+            self.progress.calibration.learn(raw, reported.input);
+        }
+        let prices = binding.prices;
+        let event = self.progress.spend.request(turn, purpose, usage, reply.usage.is_none(), prices.as_ref());
+        let cost = match &event {
+            Event::Usage { cost, .. } => *cost,
+            _ => None,
+        };
+        self.shared.rollup.add(&self.profile.id, &self.profile.model.name, |sums| {
+            sums.requests += 1;
+            sums.usage += usage;
+            if let Some(gg_core::Cost(more)) = cost {
+                sums.cost = Some(gg_core::Cost(sums.cost.unwrap_or_default().0 + more));
+            }
+        });
+        self.event(event);
+    }
+}
+
+pub(super) fn sha256_hex(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Shows a reply to subscribers while it is written.
+struct Shown {
+    agent: AgentId,
+    store: RunStore,
+}
+
+impl Deltas for Shown {
+    fn delta(&self, delta: Delta<'_>) {
+        let agent = self.agent.clone();
+        match delta {
+            Delta::Text(text) => self.store.show(Live::Text { agent, text: text.to_owned() }),
+            Delta::Reasoning(_) => {}
+            Delta::Retrying { error, wait } => self.store.show(Live::Retrying {
+                agent,
+                error: error.to_owned(),
+                wait_ms: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
+            }),
+        }
+    }
+}

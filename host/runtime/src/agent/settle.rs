@@ -1,0 +1,75 @@
+//! The end of a turn: what was declared is applied, once every result is recorded.
+
+use super::{Agent, Stop, compaction::CompactError};
+use gg_core::{
+    Call, Ending, Event, Turn,
+    event::CompactionReason,
+    loop_detection::Verdict,
+    text,
+    turn::{Declaration, settle},
+};
+use gg_modules::CallError;
+
+impl Agent {
+    /// Applies a turn's declarations in the order that `gg_core::turn::settle` gives, then looks for a loop.
+    pub(super) async fn settle(
+        &mut self,
+        turn: Turn,
+        calls: &[Call],
+        declarations: Vec<Declaration>,
+    ) -> Result<(), Stop> {
+        let settlement = settle(declarations);
+        let mut notices = Vec::new();
+        for (kind, call) in &settlement.module_calls {
+            match self.apply(turn, kind, call).await {
+                Ok(()) => {}
+                Err(CallError::Refused(why)) => {
+                    notices.push(format!("{} was not applied: {why}", call.name));
+                }
+                Err(CallError::Failed(error)) => {
+                    notices.push(format!("{} was not applied, and nothing was changed: {error}", call.name));
+                    self.module_failed(turn, kind, &error);
+                }
+            }
+        }
+        if settlement.compact {
+            match self.compact(turn, CompactionReason::Asked).await {
+                Ok(()) => {}
+                Err(CompactError::Stop(stop)) => return Err(stop),
+                Err(CompactError::Not(why)) => notices.push(format!("compact was not done: {why}")),
+            }
+        }
+        if let Some(ending) = settlement.ending {
+            self.commit().await?;
+            return Err(Stop::End(ending));
+        }
+        self.check_cancelled()?;
+        let verdict = self.progress.loop_detector.turn(calls, self.profile.loop_repeats);
+        match verdict {
+            Verdict::Go => {}
+            Verdict::Nudge { repeats } => {
+                notices.push(format!(
+                    "You have now made the same calls with the same arguments {repeats} times in a row. Their \
+                     results will not change. Do something else, or end your work. If you repeat them once \
+                     more, your work is ended."
+                ));
+                self.event(Event::LoopNudge { turn, repeats });
+            }
+            Verdict::End { repeats } => {
+                self.commit().await?;
+                return Err(Stop::End(Ending::Loop { repeats, call: named(calls) }));
+            }
+        }
+        for notice in notices {
+            self.notice(turn, notice).await?;
+        }
+        self.commit().await
+    }
+}
+
+/// The calls of a turn in a few words.
+fn named(calls: &[Call]) -> String {
+    let whole: Vec<String> =
+        calls.iter().map(|call| format!("{} {}", call.name, call.arguments.to_wire())).collect();
+    text::glance(&whole.join(", "), 120)
+}

@@ -1,0 +1,208 @@
+//! One turn after another, until the agent ends. The order within a turn is the one ARCHITECTURE.md gives.
+
+use super::{Agent, Stop};
+use gg_core::{
+    Ending, Event, Message, Origin, Turn, event::CompactionReason, window::Keep,
+};
+use gg_providers::Stop as ReplyStop;
+use gg_store::{AgentStatus, StoreError};
+
+/// Empty replies in a row that are answered with a nudge; the next one ends the agent.
+const MAX_EMPTY_REPLIES: u32 = 2;
+
+impl Agent {
+    /// Lets the agent work until it ends, and records how. Fails only if the record cannot be written.
+    pub(crate) async fn live(mut self) -> Result<Ending, StoreError> {
+        let ending = loop {
+            match self.turn().await {
+                Ok(()) => {}
+                Err(Stop::Store(error)) => return Err(error),
+                Err(Stop::End(ending)) => {
+                    if self.close_inbox(&ending).await {
+                        break ending;
+                    }
+                }
+            }
+        };
+        self.event(Event::AgentEnded {
+            ending: ending.clone(),
+            turns: self.progress.turns,
+            usage: self.progress.spend.usage,
+            cost: self.progress.spend.cost,
+        });
+        match self.commit_as(AgentStatus::Ended(ending.clone())).await {
+            Ok(()) => Ok(ending),
+            Err(Stop::Store(error)) => Err(error),
+            Err(Stop::End(other)) => Ok(other),
+        }
+    }
+
+    /// Closes the inbox, unless there is something to read first and a turn left to read it in. A message is
+    /// so either read or refused, never lost.
+    async fn close_inbox(&mut self, ending: &Ending) -> bool {
+        let mut inbox = self.inbox.lock().await;
+        let may_go_on = matches!(ending, Ending::Text { .. } | Ending::Finished { .. });
+        if may_go_on && !inbox.items.is_empty() && self.progress.turns < self.profile.max_turns {
+            return false;
+        }
+        inbox.closed = true;
+        true
+    }
+
+    async fn turn(&mut self) -> Result<(), Stop> {
+        self.check_cancelled()?;
+        if self.progress.turns >= self.profile.max_turns {
+            return Err(Stop::End(Ending::TurnLimit { limit: self.profile.max_turns }));
+        }
+        let turn = self.history.window().turn.next();
+        self.progress.turns += 1;
+        self.lender.turn(turn);
+        self.shared.rollup.add(&self.profile.id, &self.profile.model.name, |sums| sums.turns += 1);
+        self.event(Event::TurnStarted { turn });
+        self.drain_inbox(turn).await?;
+        self.fit_window(turn).await?;
+        let reply = self.ask(turn).await?;
+
+        let id = self.shared.store.next_message_id();
+        let message = Message::reply(id, reply.parts);
+        let calls: Vec<_> = message.calls().cloned().collect();
+        let text = message.text();
+        if calls.is_empty() {
+            return self.reply_without_calls(turn, message, text, &reply.stop).await;
+        }
+        self.progress.empty_replies = 0;
+        // The whole reply is durable before any of it is acted on. It enters the window with its results,
+        // so that no window ever holds a call without one.
+        self.progress.open_reply = Some(id);
+        let entry = gg_core::Entry::of(&message, turn, gg_core::tokens::of_message(&message), Keep::Foldable);
+        let lent = self.record_message(turn, message, entry);
+        self.commit().await?;
+
+        let (results, declarations) = self.run_calls(turn, &calls).await?;
+        let results = Message::results(self.shared.store.next_message_id(), results);
+        let entry = gg_core::Entry::of(&results, turn, gg_core::tokens::of_message(&results), Keep::Foldable);
+        let answered = self.record_message(turn, results, entry);
+        let context = self.context(turn, gg_modules::Phase::Now);
+        if let Err(error) = self.history.append(&context, vec![lent, answered]).await {
+            self.module_failed(turn, "history", &error);
+            return Err(self.fail(turn, format_args!("the history module failed: {error}")));
+        }
+        self.progress.open_reply = None;
+        self.step.declarations(self.id.clone(), turn, declarations.clone());
+        self.commit().await?;
+        self.settle(turn, &calls, declarations).await
+    }
+
+    /// A reply without calls ends the agent by its text, unless it is no answer at all.
+    async fn reply_without_calls(
+        &mut self,
+        turn: Turn,
+        message: Message,
+        text: String,
+        stop: &ReplyStop,
+    ) -> Result<(), Stop> {
+        let cut_off = *stop == ReplyStop::Length;
+        if text.trim().is_empty() {
+            self.progress.empty_replies += 1;
+            if self.progress.empty_replies > MAX_EMPTY_REPLIES {
+                let why = if cut_off {
+                    "the model's replies were cut off before they said anything; raise maxOutput"
+                } else {
+                    "the model keeps giving empty replies"
+                };
+                return Err(self.fail(turn, why));
+            }
+            let nudge = if cut_off {
+                "Your reply was cut off at the output limit before it said anything. Answer more briefly."
+            } else {
+                "Your reply was empty. Make a call, or answer with a text."
+            };
+            self.notice(turn, nudge).await?;
+            return self.commit().await;
+        }
+        self.progress.empty_replies = 0;
+        self.append(turn, vec![(message, Keep::Foldable)]).await?;
+        if cut_off {
+            self.notice(
+                turn,
+                "Your reply was cut off at the output limit. Go on from where it stops, or make a call.",
+            )
+            .await?;
+            return self.commit().await;
+        }
+        self.commit().await?;
+        Err(Stop::End(Ending::Text { text }))
+    }
+
+    pub(super) fn check_cancelled(&self) -> Result<(), Stop> {
+        match self.shared.cancelled() {
+            Some(reason) => Err(Stop::End(Ending::Cancelled { reason })),
+            None => Ok(()),
+        }
+    }
+
+    /// Puts what arrived since the last turn into the window. It counts as read with the next commit.
+    async fn drain_inbox(&mut self, turn: Turn) -> Result<(), Stop> {
+        let inbox = self.inbox.clone();
+        let mut inbox = inbox.lock().await;
+        let Some(last) = inbox.items.back().map(|item| item.n) else {
+            return Ok(());
+        };
+        let messages = inbox
+            .items
+            .iter()
+            .map(|item| {
+                let text = format!("Message from {}:\n{}", item.from, item.text);
+                let id = self.shared.store.next_message_id();
+                (Message::user(id, Origin::Inbox, text), Keep::Foldable)
+            })
+            .collect();
+        self.append(turn, messages).await?;
+        self.step.inbox_drain(self.id.clone(), last);
+        inbox.items.clear();
+        drop(inbox);
+        self.commit().await
+    }
+
+    /// Tells the agent something in its window.
+    pub(super) async fn notice(&mut self, turn: Turn, text: impl Into<String>) -> Result<(), Stop> {
+        let message = Message::user(self.shared.store.next_message_id(), Origin::Notice, text);
+        self.append(turn, vec![(message, Keep::Foldable)]).await
+    }
+
+    /// Compacts a window that is over its threshold; one that cannot fit at all ends the agent.
+    async fn fit_window(&mut self, turn: Turn) -> Result<(), Stop> {
+        let room = self.room(turn).await;
+        let tokens = self.window_tokens();
+        if let Some((params, _)) = &self.profile.compaction
+            && room.is_over(tokens, params.threshold)
+        {
+            match self.compact(turn, CompactionReason::Threshold).await {
+                Ok(()) => {}
+                Err(super::compaction::CompactError::Stop(stop)) => return Err(stop),
+                Err(super::compaction::CompactError::Not(why)) if room.is_over(tokens, 1.0) => {
+                    return Err(self.fail(turn, why));
+                }
+                Err(super::compaction::CompactError::Not(_)) => {}
+            }
+        }
+        let room = self.room(turn).await;
+        let tokens = self.window_tokens();
+        if room.is_over(tokens, 1.0) {
+            let how = if self.profile.compaction.is_some() {
+                "compaction could not make it smaller; use a model with a larger contextWindow"
+            } else {
+                "enable the capability `compaction`, or use a model with a larger contextWindow"
+            };
+            return Err(self.fail(
+                turn,
+                format_args!(
+                    "the window is full: about {tokens} tokens of messages, and {} fit beside the prompt and \
+                     the reply; {how}",
+                    room.for_messages()
+                ),
+            ));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,126 @@
+//! What the launch check has to know about the world, gathered by the one place that may look.
+
+use crate::capability::host_kinds;
+use gg_config::{Catalogue, ComponentFault, Configuration, Feature, Kind, Provider, Source};
+use gg_modules::{Component, LoadError, Registry};
+use gg_providers::{Api, ProviderSpec, Recording, Script};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+/// The components that a run may use: the built-in ones, and those that the configuration names.
+#[derive(Clone)]
+pub struct ComponentTable {
+    registry: Arc<Registry>,
+    named: BTreeMap<String, Arc<Component>>,
+}
+
+impl ComponentTable {
+    /// The component for the capability `id`: the one called `name` if a name is given, else the built-in one
+    /// of that kind, else the one that the configuration names like the capability.
+    pub fn find(&self, id: &str, name: Option<&str>) -> Option<Arc<Component>> {
+        match name {
+            Some(name) => self.named.get(name).cloned(),
+            None => self.registry.builtin(id).or_else(|| self.named.get(id).cloned()),
+        }
+    }
+}
+
+/// What [`gather`] found.
+pub struct Gathered {
+    /// For the launch check.
+    pub catalogue: Catalogue,
+    /// For the run.
+    pub components: ComponentTable,
+}
+
+/// Looks up everything that `source` refers to: components (loaded, and compared with the contract),
+/// environment keys, files. Nothing is fatal here: what is wrong becomes a refusal of the check. `base` is the
+/// folder that paths are relative to.
+pub fn gather(source: &Source, base: &Path, registry: &Arc<Registry>) -> Gathered {
+    let needs = source.needs();
+    let mut catalogue = Catalogue::default();
+    for kind in host_kinds().into_iter().chain(registry.builtins().map(|component| kind_of(&component))) {
+        catalogue.kinds.insert(kind.kind.clone(), kind);
+    }
+    let mut named = BTreeMap::new();
+    for (name, wanted) in needs.components {
+        let loaded = registry.load(&name, &base.join(&wanted.path), wanted.sha256.as_deref());
+        let answer = match loaded {
+            Ok(component) => {
+                let kind = kind_of(&component);
+                named.insert(name.clone(), component);
+                Ok(kind)
+            }
+            Err(error) => Err(fault_of(&error)),
+        };
+        catalogue.components.insert(name, answer);
+    }
+    for name in needs.env {
+        if std::env::var(&name).is_ok_and(|value| !value.is_empty()) {
+            catalogue.env.insert(name);
+        }
+    }
+    for path in needs.files {
+        let answer = readable(&base.join(&path));
+        catalogue.files.insert(path, answer);
+    }
+    Gathered { catalogue, components: ComponentTable { registry: registry.clone(), named } }
+}
+
+/// A file that a provider plays: whether it can be read, and means something.
+fn readable(path: &Path) -> Result<(), String> {
+    let is_recording = path.extension().is_some_and(|end| end == "jsonl");
+    if is_recording {
+        Recording::open(path).map(|_| ()).map_err(|error| error.to_string())
+    } else {
+        Script::open(path).map(|_| ()).map_err(|error| error.to_string())
+    }
+}
+
+fn kind_of(component: &Component) -> Kind {
+    let descriptor = component.descriptor();
+    Kind {
+        kind: descriptor.kind.clone(),
+        title: descriptor.title.clone(),
+        params: descriptor.params.clone(),
+        features: descriptor
+            .features
+            .iter()
+            .map(|feature| Feature {
+                name: feature.name.clone(),
+                description: feature.description.clone(),
+                enabled: feature.enabled,
+            })
+            .collect(),
+        calls: descriptor.calls.clone(),
+        state_format: Some(descriptor.state_format.clone()),
+    }
+}
+
+fn fault_of(error: &LoadError) -> ComponentFault {
+    match error {
+        LoadError::Unreadable { .. } => ComponentFault::Unreadable(error.to_string()),
+        LoadError::Digest { .. } => ComponentFault::Digest(error.to_string()),
+        _ => ComponentFault::Misfit(error.to_string()),
+    }
+}
+
+/// The configuration's providers, as their clients want them. Keys are read from the environment here.
+pub(crate) fn provider_specs(configuration: &Configuration, base: &Path) -> Vec<ProviderSpec> {
+    configuration.providers.iter().map(|(name, provider)| provider_spec(name, provider, base)).collect()
+}
+
+fn provider_spec(name: &str, provider: &Provider, base: &Path) -> ProviderSpec {
+    let _: &PathBuf = &base.to_path_buf();
+    ProviderSpec {
+        name: name.to_owned(),
+        api: Api::Scripted { path: base.to_path_buf() },
+        idle_timeout: Duration::from_millis(provider.idle_timeout_ms),
+        total_timeout: Duration::from_millis(provider.total_timeout_ms),
+        max_retries: provider.max_retries,
+    }
+}

@@ -1,0 +1,15 @@
+//! Agents at work: the turn loop, one file per capability, and telemetry.
+//!
+//! `gg-core` decides, this crate acts: it renders prompts, asks models, runs calls, keeps the record. It
+//! prints nothing; whoever embeds it subscribes to what happens.
+
+mod agent;
+mod capability;
+pub mod launch;
+mod profile;
+mod run;
+mod telemetry;
+
+pub use agent::snapshot::AgentSnapshot;
+pub use capability::host_kinds;
+pub use run::{Launch, Observer, RunError, RunHandle, RunSummary, StartError, start};

@@ -1,0 +1,1 @@
+//! The one place that makes wasmtime engines and stores: limits, deadlines, the compile cache, the contract diff.

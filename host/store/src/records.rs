@@ -1,0 +1,132 @@
+//! What is recorded of a run beside messages and events: what resuming after a crash needs.
+
+use gg_core::{AgentId, Call, CallResult, Effect, Ending, ProfileId, RunId, Turn};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use std::{fmt::Write, sync::Arc};
+
+/// What a run is, as it was started.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunMeta {
+    /// The effective configuration. It becomes `config.json`.
+    pub config: Value,
+    /// What the run was asked for.
+    pub prompt: String,
+    /// The workspace's root.
+    pub workspace: String,
+    /// The profile of the root agent.
+    pub root: ProfileId,
+    /// The version of gg that started it.
+    pub gg: String,
+}
+
+/// A run's facts as they were recorded when it was made.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StartedRun {
+    /// Its id: the name of its directory when it was made.
+    pub id: RunId,
+    /// When it was made, in milliseconds since 1970.
+    pub started_ms: u64,
+    /// The profile of the root agent.
+    pub root: ProfileId,
+    /// The version of gg that started it.
+    pub gg: String,
+    /// What the run was asked for.
+    pub prompt: String,
+    /// The workspace's root.
+    pub workspace: String,
+    /// The SHA-256 of `config.json`, in hexadecimal.
+    pub config_sha256: String,
+}
+
+/// Whether an agent still has something to do.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AgentStatus {
+    /// It has not ended.
+    Live,
+    /// It ended so.
+    Ended(Ending),
+}
+
+/// An agent as it stands. A later record of the same id replaces it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AgentRecord {
+    /// Its id.
+    pub id: AgentId,
+    /// Its profile.
+    pub profile: ProfileId,
+    /// Who put it to work; absent for a root.
+    pub parent: Option<AgentId>,
+    /// How deep it stands in the delegation tree; a root stands at 0.
+    pub depth: u32,
+    /// Whether it still works.
+    pub status: AgentStatus,
+    /// How far it has come: whatever the runtime needs to go on from here.
+    pub progress: Value,
+}
+
+/// A module's state. A later record of the same agent and kind replaces it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ModuleRecord {
+    /// Who holds it.
+    pub agent: AgentId,
+    /// Its kind.
+    pub kind: String,
+    /// The digest of the component it was running in.
+    pub component_sha256: String,
+    /// The format of the bytes, as the component names it.
+    pub state_format: String,
+    /// The bytes.
+    pub state: Arc<[u8]>,
+}
+
+impl ModuleRecord {
+    /// The SHA-256 of the state, in hexadecimal.
+    pub fn digest(&self) -> String {
+        sha256_hex(&self.state)
+    }
+}
+
+/// Something that waits to enter an agent's window.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InboxItem {
+    /// Its number, from [`crate::RunStore::next_inbox_number`]: an inbox is read in this order.
+    pub n: u64,
+    /// Who sent it; absent if whoever started the run did.
+    pub from: Option<AgentId>,
+    /// What it says.
+    pub text: String,
+}
+
+/// What was recorded of a call before it ran.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Intent {
+    /// The call.
+    pub call: Call,
+    /// How it touches the world.
+    pub effect: Effect,
+}
+
+/// What is known of one call of a turn.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CallRecord {
+    /// The turn.
+    pub turn: Turn,
+    /// The call's place in the turn, from 0.
+    pub index: u32,
+    /// What was recorded before it ran; absent for a call whose result alone was recorded.
+    pub intent: Option<Intent>,
+    /// Its result; absent for one that is running, or was when the run crashed.
+    pub result: Option<CallResult>,
+}
+
+/// The SHA-256 of `bytes` in lower-case hexadecimal.
+pub(crate) fn sha256_hex(bytes: &[u8]) -> String {
+    let digest = Sha256::digest(bytes);
+    let mut hex = String::with_capacity(digest.len() * 2);
+    for byte in digest {
+        // Writing to a string cannot fail.
+        let _ = write!(hex, "{byte:02x}");
+    }
+    hex
+}

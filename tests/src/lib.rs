@@ -1,0 +1,1 @@
+//! Tests over the whole of gg; see the files beside this one.
