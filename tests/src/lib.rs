@@ -1,1 +1,209 @@
-//! Tests over the whole of gg; see the files beside this one.
+//! What the tests beside this share: running a scenario folder with everything real but the model.
+//!
+//! A scenario is a folder under `tests/scenarios/`: `gg.jsonc`, the scripts it names, an optional `prompt.txt`,
+//! and an optional `workspace/` that the run works on a copy of.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "all of this is test code")]
+
+use gg_core::{Event, Live, Recorded};
+use gg_runtime::{Launch, Observer, RunHandle, RunSummary, launch};
+use gg_sandbox::{Sandbox, SandboxOptions};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::{Arc, OnceLock},
+};
+use tempfile::TempDir;
+
+/// The folder of this package.
+pub fn package() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The project's root.
+pub fn root() -> PathBuf {
+    package().join("..")
+}
+
+/// One registry for a whole test binary, because compiling the built-in components is the slow part.
+pub fn registry() -> Arc<gg_modules::Registry> {
+    static REGISTRY: OnceLock<Arc<gg_modules::Registry>> = OnceLock::new();
+    REGISTRY
+        .get_or_init(|| {
+            let sandbox = Sandbox::new(SandboxOptions::default()).unwrap();
+            Arc::new(gg_modules::Registry::new(sandbox).unwrap())
+        })
+        .clone()
+}
+
+/// A scenario made ready to run, in folders of its own.
+pub struct Scenario {
+    /// What would be passed to [`gg_runtime::start`].
+    pub launch: Launch,
+    /// The copy of its workspace.
+    pub workspace: PathBuf,
+    _folder: TempDir,
+}
+
+/// A scenario that has ended.
+pub struct Played {
+    /// How it ended.
+    pub summary: RunSummary,
+    /// Everything that was recorded, in order.
+    pub events: Vec<Arc<Recorded>>,
+    /// The run's directory.
+    pub dir: PathBuf,
+    /// The copy of its workspace, as the run left it.
+    pub workspace: PathBuf,
+    _folder: TempDir,
+}
+
+impl Scenario {
+    /// The scenario in `tests/scenarios/<name>`.
+    pub fn named(name: &str) -> Self {
+        Self::at(&package().join("scenarios").join(name))
+    }
+
+    /// The scenario in a folder.
+    pub fn at(folder: &Path) -> Self {
+        let file = folder.join("gg.jsonc");
+        let text = fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        let prompt = fs::read_to_string(folder.join("prompt.txt")).unwrap_or_else(|_| "Go.".to_owned());
+        Self::of(folder, &text, prompt.trim())
+    }
+
+    /// A configuration given as text, with paths relative to `base`.
+    pub fn of(base: &Path, text: &str, prompt: &str) -> Self {
+        let source = gg_config::Source::parse("gg.jsonc", text).unwrap_or_else(|all| panic!("{all:#?}"));
+        let gathered = launch::gather(&source, base, &registry());
+        let configuration =
+            gg_config::check(&source, &gathered.catalogue).unwrap_or_else(|all| panic!("{all:#?}"));
+        let folder = tempfile::tempdir().unwrap();
+        let workspace = folder.path().join("workspace");
+        copy(&base.join("workspace"), &workspace);
+        let launch = Launch {
+            configuration,
+            components: gathered.components,
+            base: base.to_owned(),
+            workspace: workspace.clone(),
+            runs_dir: folder.path().join("runs"),
+            prompt: prompt.to_owned(),
+            record: None,
+            observer: None,
+        };
+        Self { launch, workspace, _folder: folder }
+    }
+
+    /// Has each durable step looked at.
+    #[must_use]
+    pub fn observed(mut self, observer: Observer) -> Self {
+        self.launch.observer = Some(observer);
+        self
+    }
+
+    /// Runs it to its end.
+    pub async fn play(self) -> Played {
+        self.play_with(|_| {}).await
+    }
+
+    /// Runs it to its end; `started` may do something to the run first.
+    pub async fn play_with(self, started: impl FnOnce(&RunHandle)) -> Played {
+        let handle = gg_runtime::start(self.launch).await.unwrap();
+        let dir = handle.dir().to_owned();
+        started(&handle);
+        let summary = handle.join().await.unwrap();
+        let events = recorded(&dir);
+        Played { summary, events, dir, workspace: self.workspace, _folder: self._folder }
+    }
+}
+
+/// Everything that a run's database holds, in order.
+pub fn recorded(dir: &Path) -> Vec<Arc<Recorded>> {
+    let reader = gg_store::RunReader::open(dir).unwrap();
+    reader.events_from(gg_core::Seq(1)).map(|event| Arc::new(event.unwrap())).collect()
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    let Ok(entries) = fs::read_dir(from) else { return };
+    for entry in entries {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+impl Played {
+    /// The story of the run, a line each: what a reader of the record would tell.
+    pub fn story(&self) -> String {
+        let mut story = String::new();
+        for recorded in &self.events {
+            if let Some(line) = line(&recorded.event) {
+                let agent = recorded.agent.as_ref().map_or("-", |agent| agent.as_str());
+                story.push_str(&format!("{agent} {line}\n"));
+            }
+        }
+        story
+    }
+
+    /// The texts of the messages that entered the agent's window, with their origins.
+    pub fn messages(&self) -> Vec<(gg_core::Origin, String)> {
+        self.events
+            .iter()
+            .filter_map(|recorded| match &recorded.event {
+                Event::Message { message, .. } => Some((message.origin, message.transcript())),
+                _ => None,
+            })
+            .collect()
+    }
+}
+
+fn line(event: &Event) -> Option<String> {
+    Some(match event {
+        Event::RunStarted { root, prompt, .. } => format!("run of {root}: {prompt}"),
+        Event::AgentSpawned { profile, depth, .. } => format!("spawned as {profile} at depth {depth}"),
+        Event::AgentState { state } => format!("is {}", serde_json::to_value(state).unwrap().as_str().unwrap()),
+        Event::TurnStarted { turn } => format!("turn {turn}"),
+        Event::Message { message, .. } => {
+            format!("  {:?} {}: {}", message.origin, message.id, message.transcript().replace('\n', "\n      "))
+        }
+        Event::Request { purpose, messages, calls, attempts, .. } => {
+            let ids: Vec<u64> = messages.iter().map(|id| id.0).collect();
+            format!("  request for a {purpose:?} with {ids:?}, {} calls offered, {attempts} sent", calls.len())
+        }
+        Event::Usage { usage, cost, estimated, .. } => {
+            let cost = cost.map_or_else(|| "-".to_owned(), |cost| format!("{:.6}", cost.0));
+            format!("  used {} + {}, cost {cost}, estimated {estimated}", usage.input, usage.output)
+        }
+        Event::Call { name, arguments, effect, .. } => {
+            format!("  calls {name} {} ({effect:?})", arguments.to_wire())
+        }
+        Event::CallResult { name, status, .. } => format!("  {name}: {status:?}"),
+        Event::Compaction { reason, folded, summaries, .. } => {
+            format!("  compacted ({reason:?}): {folded} messages into {}", summaries.len())
+        }
+        Event::ModuleFailed { module, hook, error, .. } => format!("  {module} failed in {hook}: {error}"),
+        Event::LoopNudge { repeats, .. } => format!("  nudged after {repeats} repeats"),
+        Event::AgentEnded { ending, turns, .. } => format!("ended after {turns} turns: {}", ending.sentence()),
+        Event::RunEnded { ending, profiles, .. } => {
+            let profiles: Vec<String> = profiles
+                .iter()
+                .map(|sums| format!("{} {} turns {} requests", sums.profile, sums.turns, sums.requests))
+                .collect();
+            format!("run ended: {} [{}]", ending.sentence(), profiles.join(", "))
+        }
+    })
+}
+
+/// Collects what a subscriber of a run was shown.
+pub async fn watch(mut subscription: gg_store::Subscription) -> Vec<Live> {
+    let mut seen = Vec::new();
+    while let Some(live) = subscription.recv().await {
+        seen.push(live);
+    }
+    seen
+}

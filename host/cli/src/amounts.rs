@@ -88,11 +88,9 @@ mod tests {
 
     #[test]
     fn amounts_are_short() {
-        let shown: Vec<String> = [0, 999, 1000, 12_345, 999_949, 999_950, 1_234_567, u64::MAX].map(tokens).into();
-        assert_eq!(
-            shown,
-            ["0", "999", "1.0k", "12.3k", "999.9k", "1.0M", "1.2M", "18446744073.7G"]
-        );
+        let shown: Vec<String> =
+            [0, 999, 1000, 12_345, 999_949, 999_950, 1_234_567, u64::MAX].map(tokens).into();
+        assert_eq!(shown, ["0", "999", "1.0k", "12.3k", "999.9k", "1.0M", "1.2M", "18446744073.7G"]);
         assert_eq!([999, 2048].map(bytes), ["999 B", "2.0 kB"]);
     }
 
@@ -111,7 +109,10 @@ mod tests {
 
     #[test]
     fn costs_keep_what_matters() {
-        assert_eq!([0.0, 0.00001, 0.0123, 12.345].map(|c| cost(Cost(c))), ["0", "<0.0001", "0.0123", "12.35"]);
+        assert_eq!(
+            [0.0, 0.00001, 0.0123, 12.345].map(|c| cost(Cost(c))),
+            ["0", "<0.0001", "0.0123", "12.35"]
+        );
         let used = Usage { input: 1500, cached: 500, output: 20, reasoning: 0 };
         assert_eq!(usage(&used, "~"), "~1.5k tokens in (500 cached), ~20 out");
     }

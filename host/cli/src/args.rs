@@ -1,18 +1,21 @@
 //! The arguments that gg takes, and what its help says.
 
-use crate::{check, completions, exit::Exit, run, runs, schema, show};
+use crate::{check, completions, exit, run, runs, schema, show};
 use clap::{Parser, Subcommand, ValueHint};
-use std::path::PathBuf;
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 /// What `gg --help` says below the commands.
 const EXAMPLES: &str = "\
 Examples:
-  gg check agents.jsonc                          is this configuration right, and if not, where not
-  gg run agents.jsonc \"Summarize README.md\"      run it; the agents' workspace is the working directory
-  gg run agents.jsonc < task.md > result.md      the task from a file, the result into one
-  gg runs                                        the runs on record
-  gg show last --transcript                      all that was said in the latest one
-  gg schema config > gg.schema.json              for completion and checks in an editor
+  gg check agents.jsonc                      is it right, and if not, where not
+  gg run agents.jsonc \"Tidy up README.md\"    the working directory is the workspace
+  gg run agents.jsonc < task.md > result.md  the task from a file, the result to one
+  gg runs                                    the runs on record
+  gg show last --transcript                  all that was said in the latest one
+  gg schema config > gg.schema.json          completion and checks in an editor
 
 Exit codes:
   0    the root agent ended well: by a text, or by declaring success
@@ -54,7 +57,7 @@ enum Command {
     Schema(schema::Args),
     Completions(completions::Args),
     /// Compiles a component for the gg that started this process, which limits it
-    #[command(name = gg_sandbox::COMPILE_COMMAND, hide = true)]
+    #[command(name = crate::launch::COMPILE_COMMAND, hide = true)]
     Compile,
 }
 
@@ -74,19 +77,29 @@ impl RunsDir {
             None => Ok(gg_store::default_runs_dir()?),
         }
     }
+
+    /// The folder that was asked for.
+    pub(crate) fn given(&self) -> Option<&Path> {
+        self.runs.as_deref()
+    }
 }
 
-/// Carries out the command that the process was started with.
-pub(crate) fn carry_out() -> anyhow::Result<Exit> {
-    match Cli::try_parse()?.command {
+/// Does what the process was started for.
+pub(crate) fn carry_out() -> ExitCode {
+    let command = match Cli::try_parse() {
+        Ok(cli) => cli.command,
+        Err(error) => return exit::conclude(Err(error.into())),
+    };
+    exit::conclude(match command {
         Command::Run(args) => run::run(args),
         Command::Check(args) => check::run(&args),
         Command::Show(args) => show::run(&args),
         Command::Runs(args) => runs::run(&args),
         Command::Schema(args) => schema::run(&args),
         Command::Completions(args) => completions::run(&args),
-        Command::Compile => crate::compile::run(),
-    }
+        // What this one reports is between two processes of gg, its exit code included.
+        Command::Compile => return gg_sandbox::compile_in_child_main(),
+    })
 }
 
 #[cfg(test)]

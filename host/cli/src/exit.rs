@@ -2,7 +2,7 @@
 
 use crate::{
     clean,
-    styled::{Colour, Line, Tone},
+    styled::{Line, Tone},
     terminal,
 };
 use std::{error::Error, fmt, io, process::ExitCode};
@@ -128,16 +128,14 @@ pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     })
 }
 
-/// What lines in [`error_lines`] would be on a terminal without colours, for tests.
-#[cfg(test)]
-fn text_of(error: &anyhow::Error) -> String {
-    error_lines(error).iter().map(|line| line.render(Colour::Off) + "\n").collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use anyhow::Context;
+
+    fn text_of(error: &anyhow::Error) -> String {
+        error_lines(error).iter().map(|line| line.text() + "\n").collect()
+    }
 
     #[test]
     fn an_error_says_why_and_what_to_do() {

@@ -31,16 +31,6 @@ pub(crate) fn line(value: &impl Serialize) -> serde_json::Result<String> {
     Ok(String::from_utf8_lossy(&out).into_owned())
 }
 
-/// Writes the value to stdout as one line.
-pub(crate) fn print(value: &impl Serialize) -> anyhow::Result<()> {
-    let mut line = line(value)?;
-    line.push('\n');
-    let mut out = io::stdout().lock();
-    out.write_all(line.as_bytes())?;
-    out.flush()?;
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,7 +4,6 @@ mod amounts;
 mod args;
 mod check;
 mod clean;
-mod compile;
 mod completions;
 mod exit;
 mod feed;
@@ -25,5 +24,5 @@ mod transcript;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    exit::conclude(args::carry_out())
+    args::carry_out()
 }

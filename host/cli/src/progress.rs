@@ -110,3 +110,6 @@ impl Progress {
         self.view
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,6 @@
 //! `gg schema`: what editors and other programs may count on, as JSON Schema.
 
-use crate::exit::Exit;
+use crate::{exit::Exit, launch};
 use anyhow::Context;
 use clap::ValueEnum;
 use serde_json::Value;
@@ -8,9 +8,9 @@ use std::io::{self, Write};
 
 const EXAMPLES: &str = "\
 Examples:
-  gg schema config > gg.schema.json     then put  \"$schema\": \"./gg.schema.json\"  first in a configuration,
-                                        or map the file to it in your editor's settings
-  gg schema events                      what a line of `gg run --json` and `gg show --json` may be";
+  gg schema config > gg.schema.json   and \"$schema\": \"./gg.schema.json\" in a
+                                      configuration, for your editor
+  gg schema events                    what a line of `gg run --json` may be";
 
 /// The events' schema, written by hand beside the code that prints them; a test holds it against every event.
 const EVENTS: &str = include_str!("events.schema.json");
@@ -35,7 +35,7 @@ enum Of {
 /// Prints the schema.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let schema = match args.of {
-        Of::Config => gg_config::schema(),
+        Of::Config => gg_config::schema(&launch::kinds()?),
         Of::Events => events()?,
     };
     let mut text = serde_json::to_string_pretty(&schema)?;

@@ -1,10 +1,14 @@
 //! What gg knows of the terminal it may be on, and the only writers to stdout and stderr.
 
-use crate::styled::{Colour, Line};
+use crate::{
+    json,
+    styled::{Colour, Line},
+};
 use anstream::{AutoStream, ColorChoice};
 use crossterm::{QueueableCommand, cursor::Show, style::Print, terminal::EndSynchronizedUpdate};
+use serde::Serialize;
 use std::{
-    io::{self, IsTerminal, Write},
+    io::{self, BufWriter, IsTerminal, StdoutLock, Write},
     sync::atomic::{AtomicBool, Ordering},
 };
 
@@ -60,14 +64,38 @@ pub(crate) fn say(line: &Line, colour: Colour) {
     let _ = writeln!(io::stderr(), "{}", line.render(colour));
 }
 
-/// Writes lines to stdout.
-pub(crate) fn print(lines: &[Line]) -> io::Result<()> {
-    let colour = stdout_colour();
-    let mut out = io::BufWriter::new(io::stdout().lock());
-    for line in lines {
-        writeln!(out, "{}", line.render(colour))?;
+/// Writes the lines of a command's result to stdout.
+pub(crate) struct Printer {
+    out: BufWriter<StdoutLock<'static>>,
+    colour: Colour,
+}
+
+impl Printer {
+    /// A printer that has printed nothing yet. What it prints may wait in memory until [`Printer::flush`].
+    pub(crate) fn new() -> Self {
+        Self { out: BufWriter::new(io::stdout().lock()), colour: stdout_colour() }
     }
-    out.flush()
+
+    /// Prints one line.
+    pub(crate) fn line(&mut self, line: &Line) -> io::Result<()> {
+        writeln!(self.out, "{}", line.render(self.colour))
+    }
+
+    /// Prints lines.
+    pub(crate) fn lines<'a>(&mut self, lines: impl IntoIterator<Item = &'a Line>) -> io::Result<()> {
+        lines.into_iter().try_for_each(|line| self.line(line))
+    }
+
+    /// Prints a value as one line of JSON.
+    pub(crate) fn json(&mut self, value: &impl Serialize) -> anyhow::Result<()> {
+        writeln!(self.out, "{}", json::line(value)?)?;
+        Ok(())
+    }
+
+    /// Sends what waits in memory on its way.
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
 }
 
 /// Writes a text to stdout as the result of a command: byte for byte into a file or a pipe, and cleaned on a
@@ -108,7 +136,10 @@ pub(crate) fn forget_live() {
 pub(crate) fn give_back() {
     if IS_LIVE.swap(false, Ordering::SeqCst) {
         let mut out = io::stderr();
-        let _ = out.queue(EndSynchronizedUpdate).and_then(|out| out.queue(Print("\n"))).and_then(|out| out.queue(Show));
+        let _ = out
+            .queue(EndSynchronizedUpdate)
+            .and_then(|out| out.queue(Print("\n")))
+            .and_then(|out| out.queue(Show));
         let _ = out.flush();
     }
 }

@@ -53,7 +53,9 @@ pub(crate) fn check(url: &str) -> Result<(), BaseUrlFault> {
         return Err(Form("has a host with characters that hosts do not have"));
     }
     match port {
-        Some(port) if !port.parse::<u16>().is_ok_and(|n| n > 0 && port.bytes().all(|b| b.is_ascii_digit())) => {
+        Some(port)
+            if !port.parse::<u16>().is_ok_and(|n| n > 0 && port.bytes().all(|b| b.is_ascii_digit())) =>
+        {
             Err(Form("has a port that is not a number from 1 to 65535"))
         }
         _ => Ok(()),

@@ -67,7 +67,7 @@ codes! {
     SecretInFile = "secret-in-file",
     /// An environment variable that a provider needs is not set.
     MissingEnvironment = "missing-environment",
-    /// A script or recording cannot be read.
+    /// A script or recording cannot be read, or is none.
     FileUnreadable = "file-unreadable",
     /// A model parameter that gg itself sets in every request.
     ReservedParameter = "reserved-parameter",

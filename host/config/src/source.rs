@@ -198,15 +198,23 @@ impl Source {
         let id = |pointer: String| self.value.pointer(&pointer).and_then(Value::as_str).map(str::to_owned);
         let segments: Vec<&str> = pointer.split('/').skip(1).take(4).collect();
         match segments[..] {
-            ["agents", agent, "capabilities", capability] => {
-                (id(format!("/agents/{agent}/id")), id(format!("/agents/{agent}/capabilities/{capability}/id")))
-            }
+            ["agents", agent, "capabilities", capability] => (
+                id(format!("/agents/{agent}/id")),
+                id(format!("/agents/{agent}/capabilities/{capability}/id")),
+            ),
             ["agents", agent, ..] => (id(format!("/agents/{agent}/id")), None),
             _ => (None, None),
         }
     }
 
-    fn refusal_at(&self, code: Code, pointer: String, range: Range<usize>, message: String, help: String) -> Refusal {
+    fn refusal_at(
+        &self,
+        code: Code,
+        pointer: String,
+        range: Range<usize>,
+        message: String,
+        help: String,
+    ) -> Refusal {
         let (line, column, length) = self.line_column_length(&range);
         let (profile, capability) = self.owner(&pointer);
         Refusal { code, message, help, pointer, line, column, length, profile, capability, range }
@@ -254,8 +262,9 @@ impl Reader<'_> {
                 let mut place = Place { value: bracket, ..leaf };
                 let mut list = Vec::with_capacity(array.elements.len());
                 for (at, element) in array.elements.iter().enumerate() {
-                    let (value, inner) =
-                        within(pointer, &at.to_string(), |pointer| self.read(element, None, pointer, depth + 1));
+                    let (value, inner) = within(pointer, &at.to_string(), |pointer| {
+                        self.read(element, None, pointer, depth + 1)
+                    });
                     place.inner.insert(at.to_string(), inner);
                     list.push(value);
                 }
@@ -352,7 +361,14 @@ impl Reader<'_> {
         self.offset + node.start()..self.offset + node.end()
     }
 
-    fn refuse(&self, code: Code, pointer: String, range: Range<usize>, message: String, help: &str) -> Refusal {
+    fn refuse(
+        &self,
+        code: Code,
+        pointer: String,
+        range: Range<usize>,
+        message: String,
+        help: &str,
+    ) -> Refusal {
         self.source.refusal_at(code, pointer, range, message, help.into())
     }
 }

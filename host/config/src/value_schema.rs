@@ -4,17 +4,19 @@
 //! replaced by what they refer to, within a budget, which leaves no cycle and no explosion for the validator
 //! to walk into.
 
-use crate::{format, nearest, source::escape};
+mod at_most;
+mod inline;
+
+use crate::{
+    format, nearest,
+    source::{escape, unescape},
+};
 use gg_core::text;
 use jsonschema::{PatternOptions, ValidationError, error::ValidationErrorKind};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use thiserror::Error;
 
-/// The most nodes of a schema after its references are replaced. The whole document's schema has about 800.
-const MAX_NODES: usize = 20_000;
-
-/// The deepest nesting of a schema after its references are replaced.
-const MAX_DEPTH: usize = 64;
+use inline::{MAX_DEPTH, MAX_NODES};
 
 /// The most memory of one compiled `pattern`, in bytes.
 const MAX_PATTERN_BYTES: usize = 256 * 1024;
@@ -67,6 +69,8 @@ pub enum FaultKind {
     Empty,
     /// Not in the form of this pattern.
     Pattern(String),
+    /// More than another value of the same object that it may not exceed.
+    Exceeds,
     /// Anything else a schema may demand.
     Other,
 }
@@ -99,8 +103,9 @@ impl ValueSchema {
     /// # Errors
     /// The schema is none, refers outside itself, refers to itself, or is too large.
     pub fn new(schema: &Value) -> Result<Self, SchemaError> {
-        let schema = inline(schema)?;
-        let patterns = PatternOptions::regex().size_limit(MAX_PATTERN_BYTES).dfa_size_limit(MAX_PATTERN_BYTES);
+        let schema = inline::inline(schema)?;
+        let patterns =
+            PatternOptions::regex().size_limit(MAX_PATTERN_BYTES).dfa_size_limit(MAX_PATTERN_BYTES);
         let validator = jsonschema::draft202012::options()
             .with_pattern_options(patterns)
             .offline()
@@ -117,7 +122,8 @@ impl ValueSchema {
     pub fn for_params(schema: &Value) -> Result<Self, SchemaError> {
         let mut schema = schema.clone();
         if let Value::Object(map) = &mut schema {
-            let open = ["additionalProperties", "unevaluatedProperties", "patternProperties", "$ref", "allOf"];
+            let open =
+                ["additionalProperties", "unevaluatedProperties", "patternProperties", "$ref", "allOf"];
             if !open.iter().any(|key| map.contains_key(*key)) {
                 map.insert("additionalProperties".into(), Value::Bool(false));
             }
@@ -136,6 +142,7 @@ impl ValueSchema {
         for error in self.validator.iter_errors(value) {
             self.faults(&error, error.instance_path().as_str(), &mut faults);
         }
+        at_most::check(&self.schema, value, "", &mut faults);
         faults
     }
 
@@ -143,6 +150,7 @@ impl ValueSchema {
         use ValidationErrorKind as Kind;
         let here = self.schema_of(error);
         let about = description(here);
+        let subject = subject(pointer);
         let mut add = |kind, pointer: &str, mark, message: String, help: String| {
             faults.push(Fault { kind, pointer: pointer.to_owned(), mark, message, help });
         };
@@ -157,7 +165,8 @@ impl ValueSchema {
             }
             Kind::Required { property } => {
                 let key = property.as_str().unwrap_or_default();
-                let about = properties(here).find(|(name, _)| *name == key).map(|(_, schema)| description(schema));
+                let about =
+                    properties(here).find(|(name, _)| *name == key).map(|(_, schema)| description(schema));
                 let key_shown = text::glance(key, 60);
                 let help = match about {
                     Some(about) if !about.is_empty() => format!("add {key_shown:?}: {about}"),
@@ -167,26 +176,40 @@ impl ValueSchema {
                 add(FaultKind::Missing(key.to_owned()), pointer, Mark::Value, message, help);
             }
             Kind::Type { .. } => {
-                let message = format!("expected {}, found {}", expected(here), found(error.instance()));
+                let message = format!("{subject} takes {}, not {}", expected(here), found(error.instance()));
                 add(FaultKind::Type, pointer, Mark::Value, message, about);
             }
-            Kind::Enum { .. } | Kind::Constant { .. } | Kind::OneOfNotValid { .. } if !options(here).is_empty() => {
+            Kind::Enum { .. } | Kind::Constant { .. } | Kind::OneOfNotValid { .. }
+                if !options(here).is_empty() =>
+            {
                 let options = options(here);
                 match error.instance().as_str() {
                     Some(word) => {
-                        let message = format!("{:?} is none of the values it takes", text::glance(word, 60));
+                        let message = format!("{subject} cannot be {:?}", text::glance(word, 60));
                         add(FaultKind::Unlisted, pointer, Mark::Value, message, instead(word, &options));
                     }
                     None => {
-                        let message = format!("expected a text, found {}", found(error.instance()));
+                        let message = format!("{subject} takes a text, not {}", found(error.instance()));
                         add(FaultKind::Type, pointer, Mark::Value, message, list(&options));
                     }
                 }
             }
-            Kind::Minimum { limit } => add(FaultKind::Range, pointer, Mark::Value, below(limit), about),
-            Kind::Maximum { limit } => add(FaultKind::Range, pointer, Mark::Value, above(limit), about),
+            Kind::Minimum { limit } => add(
+                FaultKind::Range,
+                pointer,
+                Mark::Value,
+                format!("{subject} is below {limit}, the least allowed"),
+                about,
+            ),
+            Kind::Maximum { limit } => add(
+                FaultKind::Range,
+                pointer,
+                Mark::Value,
+                format!("{subject} is above {limit}, the most allowed"),
+                about,
+            ),
             Kind::MinLength { limit: 1 } | Kind::MinItems { limit: 1 } | Kind::MinProperties { limit: 1 } => {
-                add(FaultKind::Empty, pointer, Mark::Value, "it is empty".into(), about);
+                add(FaultKind::Empty, pointer, Mark::Value, format!("{subject} is empty"), about);
             }
             Kind::PropertyNames { error: inner } => {
                 if let Some(key) = inner.instance().as_str() {
@@ -198,9 +221,9 @@ impl ValueSchema {
             }
             Kind::Pattern { pattern } => {
                 let (kind, message) = if pattern == format::NOT_BLANK {
-                    (FaultKind::Empty, "it is empty".to_owned())
+                    (FaultKind::Empty, format!("{subject} is empty"))
                 } else {
-                    let message = format!("it has not the form {}", text::glance(pattern, 80));
+                    let message = format!("{subject} has not the form {}", text::glance(pattern, 80));
                     (FaultKind::Pattern(pattern.clone()), message)
                 };
                 add(kind, pointer, Mark::Value, message, about);
@@ -230,12 +253,13 @@ fn masked(error: &ValidationError<'_>) -> String {
     text::glance(&error.masked_with("the value").to_string(), GLANCE)
 }
 
-fn below(limit: &Value) -> String {
-    format!("it is below {limit}, the least allowed")
-}
-
-fn above(limit: &Value) -> String {
-    format!("it is above {limit}, the most allowed")
+/// What a message calls the value at `pointer`.
+fn subject(pointer: &str) -> String {
+    match pointer.rsplit_once('/') {
+        None => "the whole".into(),
+        Some((_, key)) if key.bytes().all(|b| b.is_ascii_digit()) => "this entry".into(),
+        Some((_, key)) => format!("{:?}", text::glance(&unescape(key), 60)),
+    }
 }
 
 fn properties(schema: &Value) -> impl Iterator<Item = (&str, &Value)> {
@@ -306,97 +330,5 @@ fn found(value: &Value) -> &'static str {
     }
 }
 
-/// `schema` with each reference replaced by what it refers to.
-fn inline(schema: &Value) -> Result<Value, SchemaError> {
-    Inliner { root: schema, nodes: 0 }.schema(schema, 0)
-}
-
-struct Inliner<'a> {
-    root: &'a Value,
-    nodes: usize,
-}
-
-impl Inliner<'_> {
-    fn count(&mut self, depth: usize) -> Result<(), SchemaError> {
-        self.nodes += 1;
-        if self.nodes > MAX_NODES {
-            return Err(SchemaError::TooLarge);
-        }
-        if depth > MAX_DEPTH {
-            return Err(SchemaError::TooDeep);
-        }
-        Ok(())
-    }
-
-    fn schema(&mut self, schema: &Value, depth: usize) -> Result<Value, SchemaError> {
-        self.count(depth)?;
-        let Value::Object(map) = schema else { return Ok(schema.clone()) };
-        let mut out = Map::new();
-        for (key, value) in map {
-            match key.as_str() {
-                "$ref" => {}
-                "$id" | "$anchor" | "$dynamicRef" | "$dynamicAnchor" | "$recursiveRef" => {
-                    let target = value.as_str().unwrap_or(key);
-                    return Err(SchemaError::Reference(text::glance(target, 80)));
-                }
-                // Every schema is read as 2020-12, and definitions stand where they were referred to.
-                "$schema" | "$defs" | "definitions" => {}
-                "const" | "enum" | "default" | "examples" => {
-                    out.insert(key.clone(), value.clone());
-                }
-                "properties" | "patternProperties" | "dependentSchemas" => {
-                    out.insert(key.clone(), self.map(value, depth + 1)?);
-                }
-                _ => {
-                    out.insert(key.clone(), self.keyword(value, depth + 1)?);
-                }
-            }
-        }
-        let Some(reference) = map.get("$ref") else { return Ok(Value::Object(out)) };
-        let target = reference
-            .as_str()
-            .and_then(|text| text.strip_prefix('#'))
-            .and_then(|pointer| self.root.pointer(pointer))
-            .ok_or_else(|| SchemaError::Reference(text::glance(&reference.to_string(), 80)))?;
-        match self.schema(target, depth + 1)? {
-            // Words about the reference win over words about its target; constraints of both hold.
-            Value::Object(mut target) if out.keys().all(|key| is_annotation(key)) => {
-                target.extend(out);
-                Ok(Value::Object(target))
-            }
-            target => {
-                let mut all = match out.remove("allOf") {
-                    Some(Value::Array(all)) => all,
-                    _ => Vec::new(),
-                };
-                all.push(target);
-                out.insert("allOf".into(), Value::Array(all));
-                Ok(Value::Object(out))
-            }
-        }
-    }
-
-    fn map(&mut self, value: &Value, depth: usize) -> Result<Value, SchemaError> {
-        let Value::Object(map) = value else { return Ok(value.clone()) };
-        let inlined = map.iter().map(|(key, schema)| Ok((key.clone(), self.schema(schema, depth)?)));
-        Ok(Value::Object(inlined.collect::<Result<_, SchemaError>>()?))
-    }
-
-    fn keyword(&mut self, value: &Value, depth: usize) -> Result<Value, SchemaError> {
-        match value {
-            Value::Array(list) => {
-                let inlined = list.iter().map(|schema| self.schema(schema, depth));
-                Ok(Value::Array(inlined.collect::<Result<_, _>>()?))
-            }
-            _ => self.schema(value, depth),
-        }
-    }
-}
-
-fn is_annotation(key: &str) -> bool {
-    matches!(key, "title" | "description" | "default" | "examples" | "deprecated" | "readOnly" | "writeOnly")
-}
-
 #[cfg(test)]
-#[path = "value_schema/tests.rs"]
 mod tests;

@@ -41,6 +41,19 @@ impl CallSpec {
     }
 }
 
+/// The deepest nesting of arguments. JSON readers along the way stop at 127 levels, some of which the
+/// messages and records around the arguments take; nothing an honest call needs comes near.
+pub const MAX_ARGUMENT_DEPTH: usize = 64;
+
+/// How deep a value is nested. Readers bound it, so this cannot exhaust the stack.
+fn depth(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
+        Value::Object(fields) => 1 + fields.values().map(depth).max().unwrap_or(0),
+        _ => 0,
+    }
+}
+
 /// The arguments of a call, as far as the model managed to write them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
@@ -59,6 +72,7 @@ impl Arguments {
             return Self::Json(Map::new());
         }
         match serde_json::from_str::<Value>(trimmed) {
+            Ok(value) if depth(&value) > MAX_ARGUMENT_DEPTH => Self::Malformed(raw.to_owned()),
             Ok(Value::Object(map)) => Self::Json(map),
             _ => Self::Malformed(raw.to_owned()),
         }
@@ -142,5 +156,34 @@ impl CallResult {
             other => other.to_string(),
         };
         Self::new(call, CallStatus::Ok, content)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_an_object_of_bounded_depth_is_taken_as_arguments() {
+        let object = Arguments::parse(r#" {"a":1} "#);
+        assert_eq!(object.to_wire(), serde_json::json!({"a": 1}));
+        for none in ["", "  ", "null", "{}"] {
+            assert_eq!(Arguments::parse(none), Arguments::Json(Map::new()), "{none:?}");
+        }
+        let deep = format!("{}1{}", r#"{"a":"#.repeat(65), "}".repeat(65));
+        for wrong in ["[1]", "\"text\"", "{\"a\":", "7", deep.as_str()] {
+            assert_eq!(Arguments::parse(wrong), Arguments::Malformed(wrong.to_owned()));
+        }
+        assert_eq!(Arguments::parse("{\"a\":").to_wire(), serde_json::json!({"malformed": "{\"a\":"}));
+    }
+
+    #[test]
+    fn a_result_is_bounded_and_says_what_it_is() {
+        let call = Call { id: "c".into(), name: "read".into(), arguments: Arguments::parse("") };
+        let long = CallResult::new(&call, CallStatus::Ok, "x".repeat(MAX_RESULT_BYTES + 1));
+        assert!(long.content.len() <= MAX_RESULT_BYTES);
+        assert_eq!(CallResult::new(&call, CallStatus::Refused, "no").content, "refused: no");
+        assert_eq!(CallResult::value(&call, &serde_json::json!("text")).content, "text");
+        assert_eq!(CallResult::value(&call, &serde_json::json!({"a": 1})).content, r#"{"a":1}"#);
     }
 }

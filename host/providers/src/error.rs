@@ -43,6 +43,8 @@ pub enum ModelError {
     ContextTooLong {
         /// What the server said.
         message: String,
+        /// How many times the request was sent before that: more than 1 if it failed otherwise first.
+        attempts: u32,
     },
     /// The server asks to be left alone for a while: a rate limit, or it is overloaded or starting.
     #[error("the server asks to wait (HTTP {status}): {message}")]
@@ -87,6 +89,16 @@ pub enum ModelError {
         after: Duration,
         /// The last failure before that, if there was one.
         last: Option<Box<ModelError>>,
+        /// How many times the request was sent.
+        attempts: u32,
+    },
+    /// The request was sent more than once, and this is how the last attempt failed.
+    #[error("{error} (after {attempts} attempts)")]
+    Retried {
+        /// The last failure.
+        error: Box<ModelError>,
+        /// How many times the request was sent.
+        attempts: u32,
     },
     /// What came back is not what the protocol says.
     #[error("the reply cannot be understood: {message}")]
@@ -133,14 +145,57 @@ impl ModelError {
     /// Whether sending the same request again can help and does no harm. A request has no effects beyond its
     /// reply, so this is true of whatever may pass by itself.
     pub fn is_retryable(&self) -> bool {
-        matches!(
-            self,
+        match self {
             Self::RateLimited { .. }
-                | Self::Server { .. }
-                | Self::Network { .. }
-                | Self::Cut { .. }
-                | Self::IdleTimeout { .. }
-        )
+            | Self::Server { .. }
+            | Self::Network { .. }
+            | Self::Cut { .. }
+            | Self::IdleTimeout { .. } => true,
+            Self::Retried { error, .. } => error.is_retryable(),
+            _ => false,
+        }
+    }
+
+    /// How many times the request was sent.
+    pub fn attempts(&self) -> u32 {
+        match self {
+            Self::ContextTooLong { attempts, .. }
+            | Self::TotalTimeout { attempts, .. }
+            | Self::Retried { attempts, .. } => *attempts,
+            Self::Parameter { .. } => 0,
+            _ => 1,
+        }
+    }
+
+    /// The same error, of a request that was sent so often.
+    pub(crate) fn after(self, sent: u32) -> Self {
+        match self {
+            Self::ContextTooLong { message, .. } => Self::ContextTooLong { message, attempts: sent },
+            error if sent > 1 => Self::Retried { error: Box::new(error), attempts: sent },
+            error => error,
+        }
+    }
+
+    /// The same error with what the server said put through `change`.
+    pub(crate) fn map_message(mut self, change: impl Fn(&str) -> String) -> Self {
+        match &mut self {
+            Self::Auth { message, .. }
+            | Self::Quota { message, .. }
+            | Self::NotFound { message, .. }
+            | Self::BadRequest { message, .. }
+            | Self::ContextTooLong { message, .. }
+            | Self::RateLimited { message, .. }
+            | Self::Server { message, .. }
+            | Self::Network { message }
+            | Self::Cut { message }
+            | Self::Malformed { message } => *message = change(message),
+            Self::TotalTimeout { last: Some(inner), .. } | Self::Retried { error: inner, .. } => {
+                let error = std::mem::replace(inner.as_mut(), Self::Cut { message: String::new() });
+                **inner = error.map_message(change);
+            }
+            _ => {}
+        }
+        self
     }
 
     /// What to do next, for a person.
@@ -179,6 +234,7 @@ impl ModelError {
                 "Check that `baseUrl` points to an OpenAI-compatible API: for most servers it ends in `/v1`."
                     .into()
             }
+            Self::Retried { error, .. } => error.hint(),
             Self::TooLarge { .. } => "Lower the model's `maxOutput`.".into(),
             Self::Parameter { .. } => "Remove it from the model's `parameters`.".into(),
             Self::ScriptMismatch(_) => "Mend the script, or what the agent sends.".into(),
@@ -199,7 +255,9 @@ fn bad_request_hint(message: &str) -> String {
     }
     for field in ["stream_options", "max_tokens", "parallel_tool_calls", "temperature"] {
         if message.contains(field) {
-            return format!("If the server does not take `{field}`, set it to null in the model's `parameters`.");
+            return format!(
+                "If the server does not take `{field}`, set it to null in the model's `parameters`."
+            );
         }
     }
     "Check the model's `parameters`; a value of null removes a field that gg sends by itself.".into()

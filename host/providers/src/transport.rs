@@ -6,8 +6,9 @@ mod recording;
 mod replay;
 
 pub(crate) use http::HttpTransport;
-pub(crate) use recording::{Recorder, RecordingTransport};
-pub(crate) use replay::{Recorded, ReplayTransport};
+pub(crate) use recording::{Line, Recorder, RecordingTransport, VERSION as RECORDING_VERSION};
+pub(crate) use replay::ReplayTransport;
+pub use replay::{Recording, RecordingError};
 
 use bytes::Bytes;
 use futures_util::{future::BoxFuture, stream::BoxStream};

@@ -49,8 +49,6 @@ impl From<StoreError> for Stop {
 #[derive(Debug, Default)]
 pub(crate) struct Inbox {
     pub(crate) items: VecDeque<InboxItem>,
-    /// The number of the last item that was ever put in.
-    pub(crate) last: u64,
     /// The agent has ended: nothing is taken any more.
     pub(crate) closed: bool,
 }
@@ -93,15 +91,13 @@ impl Agent {
         id: AgentId,
         profile: Arc<ReadyProfile>,
         prompt: String,
-        first: Vec<Event>,
+        started: Event,
         inbox: Arc<Mutex<Inbox>>,
     ) -> Result<Self, Stop> {
         let lender = Arc::new(Lender::new(shared.store.clone()));
         let opened = open_all(&profile, &lender);
         let mut step = Step::new();
-        for event in first {
-            step.event(None, event);
-        }
+        step.event(None, started);
         step.event(
             Some(id.clone()),
             Event::AgentSpawned {
@@ -148,7 +144,7 @@ impl Agent {
         Context {
             agent: self.id.clone(),
             turn,
-            now_ms: gg_store::now_ms(),
+            now_ms: (self.shared.now_ms)(),
             access: Access::ReadWrite,
             phase,
             salt: self.salt,
@@ -198,8 +194,7 @@ impl Agent {
         };
         let message = Arc::new(message);
         self.lender.lend(&message);
-        self.event(Event::Message { turn, message: message.clone() });
-        self.step.message(message);
+        self.event(Event::Message { turn, message });
         lent
     }
 
@@ -211,8 +206,7 @@ impl Agent {
     async fn commit_as(&mut self, status: AgentStatus) -> Result<(), Stop> {
         let turn = self.history.window().turn;
         for (message, _) in self.lender.take_notes() {
-            self.event(Event::Message { turn, message: message.clone() });
-            self.step.message(message);
+            self.event(Event::Message { turn, message });
         }
         let mut written = Vec::new();
         for (kind, module) in self.all_modules() {
@@ -244,6 +238,7 @@ impl Agent {
         });
         let step = std::mem::replace(&mut self.step, Step::new());
         self.shared.store.commit(step).await?;
+        self.lender.committed();
         if let Some(observer) = &self.shared.observer {
             let inbox = self.inbox.lock().await.items.iter().cloned().collect();
             observer(&AgentSnapshot {

@@ -1,15 +1,10 @@
 //! What the launch check has to know about the world, gathered by the one place that may look.
 
 use crate::capability::host_kinds;
-use gg_config::{Catalogue, ComponentFault, Configuration, Feature, Kind, Provider, Source};
+use gg_config::{Catalogue, ComponentFault, Configuration, Feature, Kind, Source};
 use gg_modules::{Component, LoadError, Registry};
-use gg_providers::{Api, ProviderSpec, Recording, Script};
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-    sync::Arc,
-    time::Duration,
-};
+use gg_providers::{Api, ProviderSpec, Recording, Script, Secret};
+use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 
 /// The components that a run may use: the built-in ones, and those that the configuration names.
 #[derive(Clone)]
@@ -55,7 +50,7 @@ pub fn gather(source: &Source, base: &Path, registry: &Arc<Registry>) -> Gathere
                 named.insert(name.clone(), component);
                 Ok(kind)
             }
-            Err(error) => Err(fault_of(&error)),
+            Err(error) => Err(fault_of(error)),
         };
         catalogue.components.insert(name, answer);
     }
@@ -101,26 +96,38 @@ fn kind_of(component: &Component) -> Kind {
     }
 }
 
-fn fault_of(error: &LoadError) -> ComponentFault {
+fn fault_of(error: LoadError) -> ComponentFault {
     match error {
         LoadError::Unreadable { .. } => ComponentFault::Unreadable(error.to_string()),
-        LoadError::Digest { .. } => ComponentFault::Digest(error.to_string()),
+        LoadError::Digest { found, .. } => ComponentFault::Digest(found),
         _ => ComponentFault::Misfit(error.to_string()),
     }
 }
 
 /// The configuration's providers, as their clients want them. Keys are read from the environment here.
 pub(crate) fn provider_specs(configuration: &Configuration, base: &Path) -> Vec<ProviderSpec> {
-    configuration.providers.iter().map(|(name, provider)| provider_spec(name, provider, base)).collect()
+    configuration
+        .providers
+        .iter()
+        .map(|(name, provider)| ProviderSpec {
+            name: name.clone(),
+            api: api(&provider.api, base),
+            idle_timeout: Duration::from_millis(provider.idle_timeout_ms),
+            total_timeout: Duration::from_millis(provider.total_timeout_ms),
+            max_retries: provider.max_retries,
+        })
+        .collect()
 }
 
-fn provider_spec(name: &str, provider: &Provider, base: &Path) -> ProviderSpec {
-    let _: &PathBuf = &base.to_path_buf();
-    ProviderSpec {
-        name: name.to_owned(),
-        api: Api::Scripted { path: base.to_path_buf() },
-        idle_timeout: Duration::from_millis(provider.idle_timeout_ms),
-        total_timeout: Duration::from_millis(provider.total_timeout_ms),
-        max_retries: provider.max_retries,
+fn api(api: &gg_config::Api, base: &Path) -> Api {
+    match api {
+        gg_config::Api::OpenAiChat { base_url, api_key_env, headers, stream } => Api::OpenAiChat {
+            base_url: base_url.clone(),
+            api_key: api_key_env.as_ref().and_then(|name| std::env::var(name).ok()).map(Secret::new),
+            headers: headers.clone(),
+            stream: *stream,
+        },
+        gg_config::Api::Scripted { script } => Api::Scripted { path: base.join(script) },
+        gg_config::Api::Replay { recording } => Api::Replay { path: base.join(recording) },
     }
 }

@@ -1,7 +1,7 @@
 //! A profile made ready to run: its models, its components and the calls it offers.
 
 use crate::capability::{compact, finish, workspace};
-use gg_config::{CompactionParams, Configuration, ModelRef, Profile};
+use gg_config::{CompactionParams, Configuration, ModelRef, Profile, ValueSchema};
 use gg_core::{CallSpec, Prices, ProfileId};
 use gg_modules::Component;
 use gg_providers::{Model, Providers};
@@ -34,7 +34,7 @@ pub(crate) enum Route {
 pub(crate) struct Tool {
     pub(crate) spec: CallSpec,
     pub(crate) route: Route,
-    pub(crate) arguments: jsonschema::Validator,
+    pub(crate) arguments: ValueSchema,
 }
 
 /// A module that agents of a profile hold.
@@ -161,7 +161,7 @@ impl ReadyProfile {
         }
         let mut by_name = BTreeMap::new();
         for (spec, route) in tools {
-            let arguments = jsonschema::validator_for(&spec.parameters).map_err(|error| {
+            let arguments = ValueSchema::new(&spec.parameters).map_err(|error| {
                 ProfileError::Schema {
                     profile: profile.id.clone(),
                     call: spec.name.clone(),

@@ -9,7 +9,7 @@ use crate::{
 use gg_config::Configuration;
 use gg_core::{AgentId, Ending, Event, RunId, event::ProfileRollup};
 use gg_providers::{BuildError, Providers};
-use gg_store::{AgentRecord, AgentStatus, InboxItem, RunMeta, RunStore, Step, StoreError, Subscriber};
+use gg_store::{AgentRecord, AgentStatus, InboxItem, RunMeta, RunStore, Step, StoreError, Subscription};
 use std::{
     path::{Path, PathBuf},
     sync::{
@@ -91,6 +91,8 @@ pub(crate) struct Shared {
     pub(crate) store: RunStore,
     pub(crate) rollup: Rollup,
     pub(crate) observer: Option<Observer>,
+    /// The time in milliseconds since 1970, as modules are told it.
+    pub(crate) now_ms: fn() -> u64,
     token: CancellationToken,
     reason: OnceLock<String>,
     stop: AtomicBool,
@@ -173,7 +175,7 @@ impl RunHandle {
 
     /// What happens from now on. A subscriber that lags more than `capacity` items behind misses some, and
     /// is told how many; the run never waits for it.
-    pub fn subscribe(&self, capacity: usize) -> Subscriber {
+    pub fn subscribe(&self, capacity: usize) -> Subscription {
         self.shared.store.subscribe(capacity)
     }
 
@@ -189,17 +191,16 @@ impl RunHandle {
 
     /// Puts a message into the root agent's inbox. True once it is durable: it will be read at the agent's
     /// next turn. False if the agent has ended.
-    pub async fn send(&self, from: &str, text: &str) -> Result<bool, StoreError> {
+    pub async fn send(&self, text: &str) -> Result<bool, StoreError> {
         // Held over the commit, so that the agent cannot end between the check and the message.
         let mut inbox = self.inbox.lock().await;
         if inbox.closed {
             return Ok(false);
         }
-        let item = InboxItem { n: inbox.last + 1, from: from.to_owned(), text: text.to_owned() };
+        let item = InboxItem { n: self.shared.store.next_inbox_number(), from: None, text: text.to_owned() };
         let mut step = Step::new();
         step.inbox_push(self.root.clone(), item.clone());
         self.shared.store.commit(step).await?;
-        inbox.last = item.n;
         inbox.items.push_back(item);
         Ok(true)
     }
@@ -237,7 +238,7 @@ pub async fn start(launch: Launch) -> Result<RunHandle, StartError> {
         |id, name| launch.components.find(id, name),
         &launch.workspace,
     )?);
-    let config = serde_json::to_value(configuration).map_err(StoreError::from)?;
+    let config = serde_json::to_value(configuration).map_err(|error| StoreError::Conflict(error.to_string()))?;
     let meta = RunMeta {
         config,
         prompt: launch.prompt.clone(),
@@ -258,11 +259,12 @@ pub async fn start(launch: Launch) -> Result<RunHandle, StartError> {
         store,
         rollup: Rollup::default(),
         observer: launch.observer,
+        now_ms: gg_store::Options::default().now_ms,
         token: CancellationToken::new(),
         reason: OnceLock::new(),
         stop: AtomicBool::new(false),
     });
-    let root = AgentId::nth(1);
+    let root = shared.store.next_agent_id();
     let inbox = Arc::new(Mutex::new(Inbox::default()));
     let task = tokio::spawn(run_root(
         shared.clone(),
@@ -285,7 +287,7 @@ async fn run_root(
     inbox: Arc<Mutex<Inbox>>,
 ) -> Result<RunSummary, RunError> {
     let clock = Instant::now();
-    let ending = match Agent::spawn(shared.clone(), id, profile, prompt, vec![started], inbox).await {
+    let ending = match Agent::spawn(shared.clone(), id, profile, prompt, started, inbox).await {
         Ok(agent) => agent.live().await?,
         Err(Stop::End(ending)) => ending,
         Err(Stop::Store(error)) => return Err(error.into()),

@@ -36,7 +36,7 @@ impl Fault {
     }
 
     /// Reads what wasmtime says about a call or an instantiation that failed.
-    pub fn of(error: &wasmtime::Error) -> Self {
+    pub(crate) fn of(error: &wasmtime::Error) -> Self {
         if let Some(exceeded) = error.downcast_ref::<Exceeded>() {
             return Self::stopped(exceeded.limit, &exceeded.message);
         }

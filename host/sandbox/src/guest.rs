@@ -2,7 +2,7 @@
 
 use crate::{
     engine::{TICK, ticks},
-    fault::Exceeded,
+    fault::{Exceeded, Fault},
     limits::{Limit, Limits, TABLE_ELEMENTS},
 };
 use std::time::{Duration, Instant};
@@ -72,7 +72,7 @@ impl<D: Send + 'static> Guest<D> {
     ) -> Self {
         let tenant = Tenant {
             data,
-            meter: Meter { memory_bytes: 0, memory_limit: limits.memory_bytes },
+            meter: Meter { memory_limit: limits.memory_bytes, ..Meter::default() },
             deadline: Instant::now(),
             host_calls_left: limits.host_calls,
         };
@@ -95,6 +95,7 @@ impl<D: Send + 'static> Guest<D> {
     pub fn begin(&mut self, allowance: Duration) {
         let tenant = self.store.data_mut();
         tenant.host_calls_left = self.host_calls;
+        tenant.meter.denied = None;
         match self.trust {
             Trust::BuiltIn => self.store.set_epoch_deadline(ticks(allowance)),
             Trust::Stranger => {
@@ -110,6 +111,16 @@ impl<D: Send + 'static> Guest<D> {
         &mut self.store
     }
 
+    /// What an error of the call that began last means. The guest is not to be used after it.
+    pub fn fault(&self, error: &wasmtime::Error) -> Fault {
+        let fault = Fault::of(error);
+        let is_own = matches!(&fault, Fault::Stopped { limit: Limit::Trap, .. } | Fault::Answer(_));
+        match &self.store.data().meter.denied {
+            Some((limit, message)) if is_own => Fault::stopped(*limit, message),
+            _ => fault,
+        }
+    }
+
     /// Whose code runs in it.
     pub fn trust(&self) -> Trust {
         self.trust
@@ -122,21 +133,24 @@ impl<D: Send + 'static> Guest<D> {
 }
 
 /// Bounds the memory of one store, all its memories and tables together.
+///
+/// A guest that asks for too much is told no, as WebAssembly has it, and may make do. Most cannot, and trap; so
+/// it is noted what they were denied.
+#[derive(Default)]
 struct Meter {
     memory_bytes: usize,
     memory_limit: usize,
+    denied: Option<(Limit, String)>,
 }
 
 impl ResourceLimiter for Meter {
     fn memory_growing(&mut self, current: usize, desired: usize, maximum: Option<usize>) -> Result<bool> {
         let total = self.memory_bytes.saturating_sub(current).saturating_add(desired);
-        // An error names the limit; `false` would leave a guest to fail in its own way.
-        if total > self.memory_limit {
-            let limit = self.memory_limit;
-            return Err(Exceeded::raise(
-                Limit::Memory,
-                format!("it asked for {total} bytes of memory, and {limit} are allowed"),
-            ));
+        let limit = self.memory_limit;
+        if total > limit {
+            let message = format!("it asked for {total} bytes of memory, and {limit} are allowed");
+            self.denied = Some((Limit::Memory, message));
+            return Ok(false);
         }
         if maximum.is_some_and(|maximum| desired > maximum) {
             return Ok(false);
@@ -147,10 +161,10 @@ impl ResourceLimiter for Meter {
 
     fn table_growing(&mut self, _current: usize, desired: usize, maximum: Option<usize>) -> Result<bool> {
         if desired > TABLE_ELEMENTS {
-            return Err(Exceeded::raise(
-                Limit::Table,
-                format!("it asked for a table of {desired} elements, and {TABLE_ELEMENTS} are allowed"),
-            ));
+            let message =
+                format!("it asked for a table of {desired} elements, and {TABLE_ELEMENTS} are allowed");
+            self.denied = Some((Limit::Table, message));
+            return Ok(false);
         }
         Ok(maximum.is_none_or(|maximum| desired <= maximum))
     }
@@ -162,11 +176,13 @@ mod tests {
 
     #[test]
     fn memories_are_counted_together() {
-        let mut meter = Meter { memory_bytes: 0, memory_limit: 100 };
+        let mut meter = Meter { memory_limit: 100, ..Meter::default() };
         assert!(meter.memory_growing(0, 60, None).unwrap());
         assert!(meter.memory_growing(0, 40, None).unwrap());
         assert!(!meter.memory_growing(40, 40, Some(30)).unwrap());
-        assert!(meter.memory_growing(60, 61, None).is_err());
+        assert_eq!(meter.denied, None);
+        assert!(!meter.memory_growing(60, 61, None).unwrap());
+        assert_eq!(meter.denied.as_ref().map(|denied| denied.0), Some(Limit::Memory));
         assert_eq!(meter.memory_bytes, 100);
     }
 }

@@ -11,9 +11,9 @@ pub const MEMORY_BYTES: usize = 64 * 1024 * 1024;
 /// need a few thousand.
 pub const TABLE_ELEMENTS: usize = 10_000;
 
-/// The bytes that a guest may hand to the host in one answer, counted before they are copied: twice the
-/// largest state.
-pub const RESULT_BYTES: usize = 8 * 1024 * 1024;
+/// The bytes that a guest may hand to the host in one answer, counted before they are copied. It is half as
+/// much again as the largest state, so that a state which is only a little too large is told so by name.
+pub const RESULT_BYTES: usize = 6 * 1024 * 1024;
 
 /// The largest state that a module may have, in bytes. States hold facts and short texts; a history of a
 /// hundred thousand messages takes about three million.

@@ -107,7 +107,9 @@ pub enum StoreError {
     #[error("the step was not recorded: {0}; this is a fault of the program that wrote it")]
     Conflict(String),
     /// A step is larger than the bound. Only that step was refused.
-    #[error("the step was not recorded: it has {bytes} bytes and {max} are the most; make its messages or states smaller")]
+    #[error(
+        "the step was not recorded: it has {bytes} bytes and {max} are the most; make its messages or states smaller"
+    )]
     TooLarge {
         /// Its size.
         bytes: usize,

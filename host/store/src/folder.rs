@@ -149,6 +149,11 @@ impl RunFolder {
         }
     }
 
+    /// The directory at a path, whatever is there.
+    pub(crate) fn at(dir: &Path) -> Self {
+        Self { dir: dir.to_owned() }
+    }
+
     /// The directory of a run that was made before. What is in it is for others to look at.
     pub(crate) fn open(dir: &Path) -> Result<Self, StoreError> {
         let not_a_run = |why: &str| StoreError::NotARun { dir: dir.to_owned(), why: why.to_owned() };

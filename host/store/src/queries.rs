@@ -6,9 +6,7 @@ use crate::{
         AgentRecord, AgentStatus, CallRecord, InboxItem, Intent, ModuleRecord, StartedRun, sha256_hex,
     },
 };
-use gg_core::{
-    AgentId, Event, Message, MessageId, ProfileId, Recorded, RunId, Seq, Turn, turn::Declaration,
-};
+use gg_core::{AgentId, Event, Message, MessageId, ProfileId, Recorded, RunId, Seq, Turn, turn::Declaration};
 use rusqlite::{Connection, OptionalExtension, Row};
 use serde::de::DeserializeOwned;
 use std::{path::Path, sync::Arc};
@@ -119,24 +117,24 @@ impl Queries<'_> {
     pub(crate) fn agents(&self) -> Result<Vec<AgentRecord>, StoreError> {
         let sql = "SELECT id, profile, parent, depth, ending, progress FROM agents ORDER BY n";
         let rows = self.all(sql, [], |row| {
-            let texts: (String, String, Option<String>) = (row.get(0)?, row.get(1)?, row.get(2)?);
-            let rest: (u32, Option<String>, String) = (row.get(3)?, row.get(4)?, row.get(5)?);
-            Ok((texts, rest))
-        })?;
-        let read = |((id, profile, parent), (depth, ending, progress))| {
-            let what = format!("agent {id}");
-            let status = match ending {
-                None => AgentStatus::Live,
-                Some::<String>(ending) => AgentStatus::Ended(self.parse(&what, &ending)?),
+            // The two bodies are read below: what fails there is damage, not an SQLite error.
+            let agent = AgentRecord {
+                id: AgentId::new(row.get::<_, String>(0)?),
+                profile: ProfileId::new(row.get::<_, String>(1)?),
+                parent: row.get::<_, Option<String>>(2)?.map(AgentId::new),
+                depth: row.get(3)?,
+                status: AgentStatus::Live,
+                progress: serde_json::Value::Null,
             };
-            Ok(AgentRecord {
-                id: AgentId::new::<String>(id),
-                profile: ProfileId::new::<String>(profile),
-                parent: parent.map(AgentId::new::<String>),
-                depth,
-                status,
-                progress: self.parse::<serde_json::Value>(&what, &progress)?,
-            })
+            Ok((agent, row.get::<_, Option<String>>(4)?, row.get::<_, String>(5)?))
+        })?;
+        let read = |(mut agent, ending, progress): (AgentRecord, Option<String>, String)| {
+            let what = format!("agent {}", agent.id);
+            if let Some(ending) = ending {
+                agent.status = AgentStatus::Ended(self.parse(&what, &ending)?);
+            }
+            agent.progress = self.parse(&what, &progress)?;
+            Ok(agent)
         };
         rows.into_iter().map(read).collect()
     }
@@ -246,7 +244,10 @@ impl Queries<'_> {
         params: impl rusqlite::Params,
         read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
     ) -> Result<Vec<T>, StoreError> {
-        let query = || self.connection.prepare_cached(sql)?.query_map(params, read)?.collect();
+        let query = || {
+            let mut statement = self.connection.prepare_cached(sql)?;
+            statement.query_map(params, read)?.collect::<rusqlite::Result<Vec<T>>>()
+        };
         query().map_err(|error| self.fail(&error))
     }
 

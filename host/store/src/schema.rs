@@ -12,14 +12,15 @@ const APPLICATION_ID: i64 = 0x6767_7275;
 
 /// How long to wait for another program that holds the database. Readers never hold it, so this is somebody's
 /// own SQLite shell or a backup: enough for a quick one, and short beside a person's patience.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+pub(crate) const BUSY_WAIT: Duration = Duration::from_secs(5);
 
 /// Statements kept compiled per connection: more than there are.
 const STATEMENTS: usize = 48;
 
-/// How large the write-ahead log may stay after it was copied into the database. It is larger only while one
-/// transaction needs it or a reader holds on to it.
-const LOG_BYTES: i64 = 16 << 20;
+/// How long the write-ahead log grows before it is copied into the database, and how large its file may stay
+/// after that. Copying costs two more disk syncs, so SQLite's own 4 MiB would be too often for many agents. It
+/// is larger only while one transaction needs it or a reader holds on to it.
+const LOG_BYTES: u64 = 16 << 20;
 
 /// SQLite's page size, fixed so that a limit in bytes can be said in pages.
 pub(crate) const PAGE_BYTES: u64 = 4096;
@@ -64,7 +65,7 @@ CREATE TABLE declarations (
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
     Read,
-    Write { max_bytes: u64 },
+    Write { max_bytes: u64, busy_wait: Duration },
 }
 
 impl Access {
@@ -72,7 +73,15 @@ impl Access {
     fn max_bytes(self) -> u64 {
         match self {
             Self::Read => 0,
-            Self::Write { max_bytes } => max_bytes,
+            Self::Write { max_bytes, .. } => max_bytes,
+        }
+    }
+
+    /// How long to wait for others.
+    fn busy_wait(self) -> Duration {
+        match self {
+            Self::Read => BUSY_WAIT,
+            Self::Write { busy_wait, .. } => busy_wait,
         }
     }
 }
@@ -86,12 +95,12 @@ pub(crate) fn connect(dir: &Path, path: &Path, access: Access) -> Result<Connect
     };
     let connection =
         Connection::open_with_flags(path, mode | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(fail)?;
-    connection.busy_timeout(BUSY_TIMEOUT).map_err(fail)?;
+    connection.busy_timeout(access.busy_wait()).map_err(fail)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     // The file may come from anywhere: nothing in its schema may run functions or touch internals.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true).map_err(fail)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false).map_err(fail)?;
-    if let Access::Write { max_bytes } = access {
+    if let Access::Write { max_bytes, .. } = access {
         set_up_writing(dir, &connection, max_bytes)?;
     }
     Ok(connection)
@@ -100,9 +109,8 @@ pub(crate) fn connect(dir: &Path, path: &Path, access: Access) -> Result<Connect
 fn set_up_writing(dir: &Path, connection: &Connection, max_bytes: u64) -> Result<(), StoreError> {
     let fail = |error: rusqlite::Error| StoreError::sqlite(dir, max_bytes, &error);
     connection.pragma_update(None, "page_size", PAGE_BYTES as i64).map_err(fail)?;
-    let mode: String = connection
-        .pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))
-        .map_err(fail)?;
+    let mode: String =
+        connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0)).map_err(fail)?;
     if mode != "wal" {
         return Err(StoreError::Database {
             dir: dir.to_owned(),
@@ -110,7 +118,9 @@ fn set_up_writing(dir: &Path, connection: &Connection, max_bytes: u64) -> Result
         });
     }
     connection.pragma_update(None, "synchronous", "FULL").map_err(fail)?;
-    connection.pragma_update(None, "journal_size_limit", LOG_BYTES).map_err(fail)?;
+    connection.pragma_update(None, "journal_size_limit", LOG_BYTES as i64).map_err(fail)?;
+    let pages = (LOG_BYTES / PAGE_BYTES) as i64;
+    connection.pragma_update(None, "wal_autocheckpoint", pages).map_err(fail)?;
     let pages = i64::try_from(max_bytes.div_ceil(PAGE_BYTES)).unwrap_or(i64::MAX).min(u32::MAX as i64 - 1);
     connection.pragma_update(None, "max_page_count", pages).map_err(fail)
 }

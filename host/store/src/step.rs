@@ -6,8 +6,7 @@ use crate::{
     records::{AgentRecord, AgentStatus, InboxItem, ModuleRecord},
 };
 use gg_core::{
-    AgentId, Call, CallId, CallResult, Effect, Event, Message, MessageId, ProfileId, Turn,
-    turn::Declaration,
+    AgentId, Call, CallId, CallResult, Effect, Event, Message, MessageId, ProfileId, Turn, turn::Declaration,
 };
 use serde::Serialize;
 use std::sync::Arc;
@@ -116,12 +115,7 @@ impl Step {
     }
 
     /// Records all of a turn's declarations, in place of what was recorded of them before.
-    pub fn declarations(
-        &mut self,
-        agent: AgentId,
-        turn: Turn,
-        declarations: Vec<Declaration>,
-    ) -> &mut Self {
+    pub fn declarations(&mut self, agent: AgentId, turn: Turn, declarations: Vec<Declaration>) -> &mut Self {
         self.add(Part::Declarations { agent, turn, declarations })
     }
 

@@ -33,7 +33,10 @@ pub(crate) fn area(view: &View, size: Size, now: Duration) -> Vec<Line> {
     let mut lines = Vec::new();
     lines.extend(tail(view, columns, rows));
     lines.extend(agents(view, rows, now));
-    lines.push(totals(view, now));
+    lines.push(totals(view, columns, now));
+    if view.stopping {
+        lines.push(Line::new().with(Tone::Warn, "  ending the run; Ctrl-C again exits at once"));
+    }
     lines.into_iter().map(|line| line.fit(columns)).collect()
 }
 
@@ -65,7 +68,8 @@ fn agents(view: &View, rows: usize, now: Duration) -> Vec<Line> {
 
 fn agent_line(agent: &Agent, now: Duration) -> Line {
     let step = (now.as_millis() / WHEEL_STEP.as_millis()) as usize % WHEEL.len();
-    let mut line = Line::new().with(Tone::Good, WHEEL[step]).plain(" ").with(Tone::Name, agent.profile.as_str());
+    let mut line =
+        Line::new().with(Tone::Good, WHEEL[step]).plain(" ").with(Tone::Name, agent.profile.as_str());
     if !agent.is_root {
         line = line.plain(" ").with(Tone::Faint, agent.id.as_str());
     }
@@ -109,15 +113,13 @@ fn calling(agent: &Agent, line: Line) -> Line {
     line.with(Tone::Name, &call.name).plain(" ").plain(&call.arguments)
 }
 
-fn totals(view: &View, now: Duration) -> Line {
+fn totals(view: &View, columns: usize, now: Duration) -> Line {
     let about = if view.estimated { "~" } else { "" };
     let mut line = Line::new().with(Tone::Faint, format!("  {}", amounts::usage(&view.usage, about)));
     if let Some(cost) = view.cost {
         line = line.with(Tone::Faint, format!(" · cost {about}{}", amounts::cost(cost)));
     }
-    line = line.with(Tone::Faint, format!(" · {}", amounts::clock(now)));
-    if view.stopping {
-        return line.with(Tone::Warn, " · ending the run; Ctrl-C again exits at once");
-    }
-    line.with(Tone::Faint, " · Ctrl-C ends the run")
+    let line = line.with(Tone::Faint, format!(" · {}", amounts::clock(now)));
+    let hinted = line.clone().with(Tone::Faint, " · Ctrl-C ends the run");
+    if view.stopping || hinted.width() > columns { line } else { hinted }
 }

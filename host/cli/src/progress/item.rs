@@ -87,7 +87,10 @@ fn said(prefix: &Line, text: &str, columns: usize) -> Vec<Line> {
     let mut lines: Vec<Line> =
         wrapped.into_iter().map(|line| prefix.clone().plain("  ").plain(line).fit(columns)).collect();
     if left_out > 0 {
-        let more = format!("  … {} more; gg show --transcript has all", amounts::count(left_out as u64, "line", "lines"));
+        let more = format!(
+            "  … {} more; gg show --transcript has all",
+            amounts::count(left_out as u64, "line", "lines")
+        );
         lines.push(prefix.clone().with(Tone::Faint, more).fit(columns));
     }
     lines
@@ -111,18 +114,20 @@ impl What {
                 .plain(if arguments.is_empty() { "" } else { " " })
                 .plain(arguments),
             Self::Answered { name, status, done, glance } => {
-                answered(line, name, *status, *done).with(Tone::Faint, glance)
+                answered(line, name, *status, *done).with(Tone::Faint, without_status(glance, *status))
             }
-            Self::Told { origin, glance } => line
-                .with(Tone::Warn, format!("  {}: ", origin_name(*origin)))
-                .plain(glance),
-            Self::Compacted { reason, before, after, folded } => line.with(Tone::Warn, "  compacted ").plain(format!(
-                "{} to {} tokens: {} folded, {}",
-                amounts::tokens(*before),
-                amounts::tokens(*after),
-                amounts::count(*folded, "message", "messages"),
-                reason_words(*reason),
-            )),
+            Self::Told { origin, glance } => {
+                line.with(Tone::Warn, format!("  {}: ", origin_name(*origin))).plain(glance)
+            }
+            Self::Compacted { reason, before, after, folded } => {
+                line.with(Tone::Warn, "  compacted ").plain(format!(
+                    "{} to {} tokens: {} folded, {}",
+                    amounts::tokens(*before),
+                    amounts::tokens(*after),
+                    amounts::count(*folded, "message", "messages"),
+                    reason_words(*reason),
+                ))
+            }
             Self::ModuleFailed { module, hook, error } => line
                 .with(Tone::Bad, "  module ")
                 .with(Tone::Bad, module)
@@ -146,10 +151,31 @@ fn answered(line: Line, name: &str, status: CallStatus, done: Option<Done>) -> L
         CallStatus::Failed => (Tone::Bad, "failed"),
         CallStatus::Unknown => (Tone::Bad, "outcome unknown"),
     };
+    // Noting something takes no time, and its answer says nothing but that.
+    let done = done.filter(|_| status != CallStatus::Noted);
     let took = done.map_or_else(String::new, |done| {
-        format!(", {} in {}", amounts::bytes(done.bytes), amounts::elapsed(done.elapsed))
+        let size = amounts::bytes(done.bytes);
+        match done.elapsed.as_millis() {
+            0 => format!(", {size}"),
+            _ => format!(", {size} in {}", amounts::elapsed(done.elapsed)),
+        }
     });
     line.with(Tone::Faint, "  ← ").with(Tone::Name, name).plain(" ").with(tone, word).plain(took).plain("  ")
+}
+
+/// A result's text without the word for its status, which stands before it already.
+fn without_status(text: &str, status: CallStatus) -> &str {
+    let word = match status {
+        CallStatus::Ok => return text,
+        CallStatus::Noted => "noted",
+        CallStatus::Refused => "refused",
+        CallStatus::Failed => "failed",
+        CallStatus::Unknown => "outcome unknown",
+    };
+    match text.strip_prefix(word) {
+        Some(rest) => rest.strip_prefix(": ").unwrap_or(rest),
+        None => text,
+    }
 }
 
 /// `turn 3/20`.

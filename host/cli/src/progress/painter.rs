@@ -83,3 +83,6 @@ impl<W: Write> Painter<W> {
 fn rows(width: usize, columns: u16) -> usize {
     width.div_ceil(usize::from(columns).max(1)).max(1)
 }
+
+#[cfg(test)]
+mod tests;

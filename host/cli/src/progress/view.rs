@@ -3,8 +3,8 @@
 
 use super::item::{Done, Item, MAX_GLANCE_CHARS, What, arguments_glance, of_event};
 use gg_core::{
-    AgentId, AgentState, Call, CallId, CallStatus, CompactionReason, Cost, Ending, Event, Live, Message, Origin,
-    ProfileId, Recorded, Role, Turn, Usage, event::ProfileRollup, text,
+    AgentId, AgentState, Call, CallId, CallStatus, CompactionReason, Cost, Ending, Event, Live, Message,
+    Origin, ProfileId, Recorded, Role, Turn, Usage, event::ProfileRollup, text,
 };
 use std::{collections::BTreeMap, time::Duration};
 
@@ -127,7 +127,10 @@ impl View {
                 if let Some(agent) = self.agent(agent) {
                     // What the failed request had written so far does not count.
                     agent.tail.clear();
-                    agent.enter(Activity::Retrying { until: at.saturating_add(wait), error: error.clone() }, at);
+                    agent.enter(
+                        Activity::Retrying { until: at.saturating_add(wait), error: error.clone() },
+                        at,
+                    );
                 }
                 vec![self.item(Some(agent), What::Retrying { error, wait })]
             }
@@ -284,7 +287,12 @@ impl Agent {
         finished.extend(self.last_word.take().map(|text| What::Said { text }));
         for call in self.calls.drain(..) {
             if let Some((status, done)) = call.done {
-                finished.push(What::Answered { name: call.name, status, done: Some(done), glance: String::new() });
+                finished.push(What::Answered {
+                    name: call.name,
+                    status,
+                    done: Some(done),
+                    glance: String::new(),
+                });
             }
         }
     }

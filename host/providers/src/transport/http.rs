@@ -88,10 +88,7 @@ fn parse_base(base_url: &str) -> Result<Url, BuildProblem> {
     Ok(url)
 }
 
-fn header_map(
-    key: Option<&Secret>,
-    headers: &BTreeMap<String, String>,
-) -> Result<HeaderMap, BuildProblem> {
+fn header_map(key: Option<&Secret>, headers: &BTreeMap<String, String>) -> Result<HeaderMap, BuildProblem> {
     let mut map = HeaderMap::new();
     map.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     if let Some(key) = key {
@@ -184,9 +181,12 @@ mod tests {
 
     #[test]
     fn loopback_is_recognised() {
-        for (url, expected) in
-            [("http://localhost/", true), ("http://127.9.9.9/", true), ("http://[::1]/", true), ("http://10.0.0.1/", false)]
-        {
+        for (url, expected) in [
+            ("http://localhost/", true),
+            ("http://127.9.9.9/", true),
+            ("http://[::1]/", true),
+            ("http://10.0.0.1/", false),
+        ] {
             assert_eq!(is_loopback(&Url::parse(url).expect("a URL")), expected, "{url}");
         }
     }

@@ -125,7 +125,8 @@ pub(crate) fn digest(body: &[u8]) -> String {
 /// The file that all providers of a run record into.
 #[derive(Debug)]
 pub(crate) struct Recorder {
-    file: Mutex<File>,
+    /// The file; after the first failure, what went wrong, so that no later exchange goes unrecorded unseen.
+    file: Mutex<Result<File, TransportError>>,
     secrets: Vec<Secret>,
 }
 
@@ -138,14 +139,27 @@ impl Recorder {
         #[cfg(unix)]
         // Prompts and replies are their owner's business.
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        Ok(Self { file: Mutex::new(options.open(path)?), secrets })
+        Ok(Self { file: Mutex::new(Ok(options.open(path)?)), secrets })
     }
 
-    /// Writes one line, whole or not at all as far as this process can tell.
-    pub(crate) fn write(&self, line: &Line) -> io::Result<()> {
-        let mut bytes = serde_json::to_vec(line)?;
-        bytes.push(b'\n');
-        self.file.lock().unwrap_or_else(PoisonError::into_inner).write_all(&bytes)
+    /// Writes one line in one piece. After a failure the recording stays failed.
+    pub(crate) fn write(&self, line: &Line) -> Result<(), TransportError> {
+        let mut state = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let file = state.as_mut().map_err(|failed| failed.clone())?;
+        let written = serde_json::to_vec(line).map_err(io::Error::from).and_then(|mut bytes| {
+            bytes.push(b'\n');
+            file.write_all(&bytes)
+        });
+        written.map_err(|error| {
+            let failed = TransportError::Recording(error.to_string().into());
+            *state = Err(failed.clone());
+            failed
+        })
+    }
+
+    fn check(&self) -> Result<(), TransportError> {
+        let state = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        state.as_ref().map(|_| ()).map_err(Clone::clone)
     }
 
     fn redact(&self, text: &str) -> String {
@@ -192,6 +206,7 @@ impl<T: Transport> Transport for RecordingTransport<T> {
         };
         let sent = self.inner.send(request);
         async move {
+            self.recorder.check()?;
             match sent.await {
                 Ok(incoming) => {
                     exchange.status = Some(incoming.status);
@@ -240,13 +255,13 @@ impl Exchange {
                 end,
             },
         };
-        self.recorder.write(&line).map_err(|error| TransportError::Recording(error.to_string().into()))
+        self.recorder.write(&line)
     }
 }
 
 impl Drop for Exchange {
     fn drop(&mut self) {
-        // There is nobody left to tell of a failure here; whoever reads on is told above.
+        // Nobody is left to tell of a failure here; the next exchange is.
         let _ = self.write(End::Left);
     }
 }

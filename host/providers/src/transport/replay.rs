@@ -4,16 +4,16 @@ use super::{
     Incoming, Outgoing, Transport, TransportError,
     recording::{End, Line, ResponseLine, VERSION, digest},
 };
-use crate::providers::BuildProblem;
 use bytes::Bytes;
 use futures_util::{FutureExt, StreamExt, future::BoxFuture, stream};
 use gg_core::text;
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
     fs,
-    path::Path,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
 };
+use thiserror::Error;
 
 /// The largest recording that is played, in bytes: it is held in memory.
 const MAX_RECORDING_BYTES: u64 = 1 << 30;
@@ -21,7 +21,24 @@ const MAX_RECORDING_BYTES: u64 = 1 << 30;
 /// How much of two requests is shown around their first difference, in bytes.
 const SHOWN_DIFFERENCE: usize = 120;
 
-/// The exchanges of one provider, read from a recording.
+/// A recording, read and checked.
+#[derive(Debug)]
+pub struct Recording {
+    path: PathBuf,
+    providers: BTreeMap<String, Recorded>,
+}
+
+/// Why a recording cannot be made or played.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("the recording `{}` cannot be used: {why}", path.display())]
+pub struct RecordingError {
+    /// The recording.
+    pub path: PathBuf,
+    /// Why.
+    pub why: String,
+}
+
+/// The exchanges of one provider.
 #[derive(Debug)]
 pub(crate) struct Recorded {
     /// Whether the replies were streamed.
@@ -37,48 +54,60 @@ struct Played {
     end: End,
 }
 
-impl Recorded {
-    /// Reads the exchanges of the provider `name` from a recording, or those of its only provider.
-    pub(crate) fn open(path: &Path, name: &str) -> Result<Self, BuildProblem> {
-        let refused = |why: String| BuildProblem::Recording { path: path.to_owned(), why };
+impl Recording {
+    /// Reads a recording from its file, which is not looked at again.
+    pub fn open(path: &Path) -> Result<Self, RecordingError> {
+        let refused = |why: String| RecordingError { path: path.to_owned(), why };
         let size = fs::metadata(path).map_err(|error| refused(error.to_string()))?.len();
         if size > MAX_RECORDING_BYTES {
             return Err(refused(format!("it has {size} bytes, and gg plays at most {MAX_RECORDING_BYTES}")));
         }
         let text = fs::read_to_string(path).map_err(|error| refused(error.to_string()))?;
-        Self::parse(&text, name).map_err(refused)
+        let providers = parse(&text).map_err(refused)?;
+        Ok(Self { path: path.to_owned(), providers })
     }
 
-    fn parse(text: &str, name: &str) -> Result<Self, String> {
-        let mut providers: BTreeMap<String, Recorded> = BTreeMap::new();
-        for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-            let refused = |why: String| format!("line {}: {why}", at + 1);
-            match serde_json::from_str(line).map_err(|error| refused(error.to_string()))? {
-                Line::Provider { version, .. } if version != VERSION => {
-                    return Err(refused(format!("format version {version}, and this gg plays {VERSION}")));
-                }
-                Line::Provider { provider, stream, .. } => {
-                    providers.insert(provider, Recorded { stream, exchanges: Vec::new() });
-                }
-                Line::Exchange { provider, request, response } => {
-                    let played = Played::of(response).map_err(refused)?;
-                    let recorded = providers
-                        .get_mut(&provider)
-                        .ok_or_else(|| refused(format!("provider `{provider}` was not announced")))?;
-                    recorded.exchanges.push((request.sha256, request.body, played));
-                }
-            }
-        }
-        let names = providers.keys().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-        if let Some(recorded) = providers.remove(name) {
+    /// The exchanges of the provider `name`, or those of the only provider there is.
+    pub(crate) fn of(mut self, name: &str) -> Result<Recorded, RecordingError> {
+        let names = self.providers.keys().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        if let Some(recorded) = self.providers.remove(name) {
             return Ok(recorded);
         }
-        match providers.pop_first() {
-            None => Err("it holds no provider's exchanges".into()),
-            Some((_, recorded)) if providers.is_empty() => Ok(recorded),
-            Some(_) => Err(format!("it holds several providers' exchanges ({names}) and none of `{name}`")),
+        match self.providers.pop_first() {
+            Some((_, recorded)) if self.providers.is_empty() => Ok(recorded),
+            _ => Err(RecordingError {
+                path: self.path,
+                why: format!("it holds several providers' exchanges ({names}) and none of `{name}`"),
+            }),
         }
     }
+}
+
+/// The providers of a recording; at least one.
+fn parse(text: &str) -> Result<BTreeMap<String, Recorded>, String> {
+    let mut providers: BTreeMap<String, Recorded> = BTreeMap::new();
+    for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        let refused = |why: String| format!("line {}: {why}", at + 1);
+        match serde_json::from_str(line).map_err(|error| refused(error.to_string()))? {
+            Line::Provider { version, .. } if version != VERSION => {
+                return Err(refused(format!("format version {version}, and this gg plays {VERSION}")));
+            }
+            Line::Provider { provider, stream, .. } => {
+                providers.insert(provider, Recorded { stream, exchanges: Vec::new() });
+            }
+            Line::Exchange { provider, request, response } => {
+                let played = Played::of(response).map_err(refused)?;
+                let recorded = providers
+                    .get_mut(&provider)
+                    .ok_or_else(|| refused(format!("provider `{provider}` was not announced")))?;
+                recorded.exchanges.push((request.sha256, request.body, played));
+            }
+        }
+    }
+    if providers.is_empty() {
+        return Err("it holds no provider's exchanges".into());
+    }
+    Ok(providers)
 }
 
 impl Played {

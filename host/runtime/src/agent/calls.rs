@@ -307,21 +307,21 @@ async fn run_in_workspace(
 
 /// What is wrong with a call's arguments, by the schema that was offered.
 fn faults(tool: &Tool, arguments: &Value) -> Option<String> {
-    let mut faults: Vec<String> = tool
+    let faults: Vec<String> = tool
         .arguments
-        .iter_errors(arguments)
+        .check(arguments)
+        .into_iter()
         .take(MAX_FAULTS)
         .map(|fault| {
-            let place = fault.instance_path().to_string();
-            let what = text::cut_saying_so(fault.to_string(), MAX_ECHO_BYTES);
-            if place.is_empty() { what } else { format!("{place}: {what}") }
+            let help = if fault.help.is_empty() { String::new() } else { format!(" ({})", fault.help) };
+            let place = if fault.pointer.is_empty() { String::new() } else { format!("{}: ", fault.pointer) };
+            text::cut_saying_so(format!("{place}{}{help}", fault.message), MAX_ECHO_BYTES)
         })
         .collect();
     if faults.is_empty() {
         return None;
     }
-    faults.sort();
-    Some(format!("the arguments do not fit the schema of {}: {}", tool.spec.name, faults.join("; ")))
+    Some(format!("the arguments do not fit {}: {}", tool.spec.name, faults.join("; ")))
 }
 
 fn object(arguments: &Arguments) -> &Map<String, Value> {

@@ -65,10 +65,8 @@ impl Agent {
         for segment in segments {
             let entries = self.entries_between(segment.first, segment.last);
             folded += entries.len() as u64;
-            let mut messages = Vec::with_capacity(entries.len());
-            for entry in &entries {
-                messages.push(self.shared.store.message(entry.id).await.map_err(Stop::from)?);
-            }
+            let ids: Vec<_> = entries.iter().map(|entry| entry.id).collect();
+            let messages = self.shared.store.messages(&ids).await?;
             let text = self.summary_of(turn, &summarizer, &messages).await?;
             let (first, last) = match (entries.first(), entries.last()) {
                 (Some(first), Some(last)) => (first.turn, last.turn),

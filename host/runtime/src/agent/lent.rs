@@ -1,14 +1,10 @@
 //! What a history module may ask of the messages that its agent lent it.
 
-use gg_core::{
-    Entry, Message, MessageId, Origin, Turn, text,
-    tokens,
-    window::Keep,
-};
+use gg_core::{Entry, Message, MessageId, Origin, Turn, text, tokens, window::Keep};
 use gg_modules::Messages;
 use gg_store::RunStore;
 use std::{
-    collections::HashSet,
+    collections::{HashMap, HashSet},
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -27,6 +23,8 @@ pub(crate) struct Lender {
 #[derive(Default)]
 struct Inner {
     lent: HashSet<MessageId>,
+    /// Those that are not in the store yet.
+    fresh: HashMap<MessageId, Arc<Message>>,
     notes: Vec<(Arc<Message>, Entry)>,
     turn: Turn,
 }
@@ -38,8 +36,14 @@ impl Lender {
 
     /// From now on the module may ask for this message.
     pub(crate) fn lend(&self, message: &Arc<Message>) {
-        self.store.remember(message.clone());
-        self.inner().lent.insert(message.id);
+        let mut inner = self.inner();
+        inner.lent.insert(message.id);
+        inner.fresh.insert(message.id, message.clone());
+    }
+
+    /// What was lent until now is in the store.
+    pub(crate) fn committed(&self) {
+        self.inner().fresh.clear();
     }
 
     /// Says in which turn notes are made.
@@ -53,6 +57,7 @@ impl Lender {
         let notes = std::mem::take(&mut inner.notes);
         for (message, _) in notes {
             inner.lent.remove(&message.id);
+            inner.fresh.remove(&message.id);
         }
     }
 
@@ -69,10 +74,17 @@ impl Lender {
 
 impl Messages for Lender {
     fn text(&self, id: MessageId, max_bytes: usize) -> Result<String, String> {
-        if !self.inner().lent.contains(&id) {
-            return Err(format!("message {id} was not lent to this module"));
-        }
-        let message = self.store.message_blocking(id).map_err(|error| error.to_string())?;
+        let fresh = {
+            let inner = self.inner();
+            if !inner.lent.contains(&id) {
+                return Err(format!("message {id} was not lent to this module"));
+            }
+            inner.fresh.get(&id).cloned()
+        };
+        let message = match fresh {
+            Some(message) => message,
+            None => self.store.message_blocking(id).map_err(|error| error.to_string())?,
+        };
         Ok(text::cut(&message.transcript(), max_bytes).to_owned())
     }
 
@@ -86,8 +98,8 @@ impl Messages for Lender {
         }
         let message = Arc::new(Message::user(self.store.next_message_id(), Origin::Stub, text));
         let entry = Entry::of(&message, inner.turn, tokens::of_message(&message), Keep::Foldable);
-        self.store.remember(message.clone());
         inner.lent.insert(message.id);
+        inner.fresh.insert(message.id, message.clone());
         inner.notes.push((message, entry));
         Ok(entry)
     }

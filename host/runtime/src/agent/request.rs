@@ -48,10 +48,8 @@ impl Agent {
     async fn ask_once(&mut self, turn: Turn) -> Result<Result<Reply, ModelError>, Stop> {
         let system = self.system_prompt(turn).await;
         let entries = &self.history.window().entries;
-        let mut messages = Vec::with_capacity(entries.len());
-        for entry in entries {
-            messages.push(self.shared.store.message(entry.id).await?);
-        }
+        let ids: Vec<_> = entries.iter().map(|entry| entry.id).collect();
+        let messages = self.shared.store.messages(&ids).await?;
         let raw = tokens::of_bytes(system.len())
             + tokens::of_calls(self.profile.offered())
             + self.history.window().tokens();

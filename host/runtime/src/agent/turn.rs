@@ -152,7 +152,10 @@ impl Agent {
             .items
             .iter()
             .map(|item| {
-                let text = format!("Message from {}:\n{}", item.from, item.text);
+                let text = match &item.from {
+                    Some(agent) => format!("Message from {agent}:\n{}", item.text),
+                    None => item.text.clone(),
+                };
                 let id = self.shared.store.next_message_id();
                 (Message::user(id, Origin::Inbox, text), Keep::Foldable)
             })

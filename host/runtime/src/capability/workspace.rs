@@ -1,10 +1,11 @@
 //! The `workspace` capability: the files of one directory, and nothing outside it.
 //!
-//! Every open goes through one [`cap_std::fs::Dir`], so no path, link or race leads outside, and what is opened is
-//! bounded before it is read. Calls block: run them where blocking is allowed.
+//! Every open goes through one [`cap_std::fs::Dir`], so no path, link or race leads outside, and what is
+//! opened is bounded before it is read. Calls block: run them where blocking is allowed.
 
 mod arguments;
 mod edit;
+mod endings;
 mod file;
 mod glob;
 mod ignore_rules;
@@ -22,10 +23,8 @@ mod fixture;
 mod hostile;
 
 use cap_std::{ambient_authority, fs::Dir};
-use gg_core::{
-    Call, CallResult, CallSpec, CallStatus,
-    call::MAX_RESULT_BYTES,
-};
+use gg_config::WorkspaceParams;
+use gg_core::{Call, CallResult, CallSpec, CallStatus, call::MAX_RESULT_BYTES};
 use ignore_rules::Rules;
 use std::{
     io,
@@ -36,37 +35,30 @@ use std::{
     },
 };
 
-/// The most text that one answer of these calls holds, in bytes: a whole result less room for its closing notes, so
-/// that an answer is cut between lines, by the call that knows what it leaves out.
+/// The id of the capability.
+pub(crate) const CAPABILITY: &str = "workspace";
+
+/// The most text that one answer of these calls holds, in bytes: a whole result less room for its closing
+/// notes, so that an answer is cut between lines, by the call that knows what it leaves out.
 const MAX_ANSWER_BYTES: usize = MAX_RESULT_BYTES - 2048;
-
-/// The largest file that is read or edited unless the configuration says otherwise, in bytes. Source files are far
-/// below it.
-pub const DEFAULT_MAX_READ_BYTES: u64 = 4 * 1024 * 1024;
-
-/// The most that one call writes unless the configuration says otherwise, in bytes. No model writes more in a reply.
-pub const DEFAULT_MAX_WRITE_BYTES: u64 = 1024 * 1024;
-
-/// The most files listed, or matching lines shown, unless the configuration says otherwise. More only crowds a window.
-pub const DEFAULT_MAX_RESULTS: u32 = 300;
 
 /// What the calls may take and give.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WorkspaceLimits {
-    /// The largest file that `read_file` and `edit_file` take, in bytes.
-    pub max_read_bytes: u64,
-    /// The most new text that one `write_file` or `edit_file` writes, in bytes.
-    pub max_write_bytes: u64,
+pub(crate) struct WorkspaceLimits {
+    /// The most of a file's text that one `read_file` gives, in bytes. More is read in pages.
+    pub(crate) max_read_bytes: u64,
+    /// The largest file that `write_file` and `edit_file` make, in bytes.
+    pub(crate) max_write_bytes: u64,
     /// The most entries of one `list_files`, and the most matching lines of one `search`.
-    pub max_results: u32,
+    pub(crate) max_results: u32,
 }
 
-impl Default for WorkspaceLimits {
-    fn default() -> Self {
+impl From<WorkspaceParams> for WorkspaceLimits {
+    fn from(params: WorkspaceParams) -> Self {
         Self {
-            max_read_bytes: DEFAULT_MAX_READ_BYTES,
-            max_write_bytes: DEFAULT_MAX_WRITE_BYTES,
-            max_results: DEFAULT_MAX_RESULTS,
+            max_read_bytes: params.max_read_bytes,
+            max_write_bytes: params.max_write_bytes,
+            max_results: params.max_results,
         }
     }
 }
@@ -92,18 +84,19 @@ pub enum WorkspaceError {
 
 /// One directory that agents work in. Clones are the same workspace.
 #[derive(Clone, Debug)]
-pub struct Workspace(Arc<Root>);
+pub(crate) struct Workspace(Arc<Root>);
 
 #[derive(Debug)]
 struct Root {
     dir: Dir,
-    /// The same directory by name, as it was given and as the system resolves it: an absolute path that starts with
-    /// either is understood.
+    /// The same directory by name, as it was given and as the system resolves it: an absolute path that
+    /// starts with either is understood.
     names: [PathBuf; 2],
     /// The ignore rules of a repository that this directory is a part of.
     enclosing: Option<Arc<Rules>>,
     limits: WorkspaceLimits,
-    /// Held from reading a file to replacing it, so that two agents' edits of one file cannot lose one another.
+    /// Held from reading a file to replacing it, so that two agents' edits of one file cannot lose one
+    /// another.
     writing: Mutex<()>,
 }
 
@@ -123,7 +116,7 @@ impl Workspace {
     ///
     /// # Errors
     /// Where it is missing, not a directory, or cannot be opened.
-    pub fn open(root: &Path, limits: WorkspaceLimits) -> Result<Self, WorkspaceError> {
+    pub(crate) fn open(root: &Path, limits: WorkspaceLimits) -> Result<Self, WorkspaceError> {
         let explain = |source: io::Error| match source.kind() {
             io::ErrorKind::NotFound => WorkspaceError::Missing(root.to_owned()),
             io::ErrorKind::NotADirectory => WorkspaceError::NotADirectory(root.to_owned()),
@@ -133,17 +126,23 @@ impl Workspace {
         let given = std::path::absolute(root).map_err(explain)?;
         let dir = Dir::open_ambient_dir(&canonical, ambient_authority()).map_err(explain)?;
         let enclosing = ignore_rules::enclosing(&canonical);
-        Ok(Self(Arc::new(Root { dir, names: [canonical, given], enclosing, limits, writing: Mutex::new(()) })))
+        Ok(Self(Arc::new(Root {
+            dir,
+            names: [canonical, given],
+            enclosing,
+            limits,
+            writing: Mutex::new(()),
+        })))
     }
 
     /// The calls that the capability offers.
-    pub fn specs() -> Vec<CallSpec> {
+    pub(crate) fn specs() -> Vec<CallSpec> {
         vec![read::spec(), write::spec(), edit::spec(), list::spec(), search::spec()]
     }
 
-    /// Carries out one of the calls of [`Workspace::specs`]. Blocks on the file system; once `cancel` is true it
-    /// stops at the next file, and the answer says so.
-    pub fn run(&self, call: &Call, cancel: &AtomicBool) -> CallResult {
+    /// Carries out one of the calls of [`Workspace::specs`]. Blocks on the file system; once `cancel` is true
+    /// it stops at the next file, and the answer says so.
+    pub(crate) fn run(&self, call: &Call, cancel: &AtomicBool) -> CallResult {
         let root = &*self.0;
         let answer = match call.name.as_str() {
             read::NAME => arguments::parse(call).and_then(|a| read::run(root, &a, cancel)),
@@ -157,7 +156,9 @@ impl Workspace {
             Ok(text) => CallResult::new(call, CallStatus::Ok, text),
             Err(Problem::Refused(text)) => CallResult::new(call, CallStatus::Refused, text),
             Err(Problem::Failed(text)) => CallResult::new(call, CallStatus::Failed, text),
-            Err(Problem::Cancelled) => CallResult::new(call, CallStatus::Failed, "cancelled before it was done"),
+            Err(Problem::Cancelled) => {
+                CallResult::new(call, CallStatus::Failed, "cancelled before it was done")
+            }
         }
     }
 }
@@ -199,7 +200,7 @@ mod tests {
     #[test]
     fn says_why_a_root_will_not_do() {
         let files = Fixture::new(&[("file", "")]);
-        let open = |name: &str| Workspace::open(&files.path(name), WorkspaceLimits::default()).map(|_| ());
+        let open = |name: &str| Workspace::open(&files.path(name), fixture::LIMITS).map(|_| ());
         assert!(matches!(open("none"), Err(WorkspaceError::Missing(_))));
         assert!(matches!(open("file"), Err(WorkspaceError::NotADirectory(_))));
     }
@@ -211,7 +212,8 @@ mod tests {
         files.refused(
             "read_file",
             json!({ "file": "a" }),
-            "the arguments of read_file do not fit: unknown field `file`, expected one of `path`, `start_line`, `end_line`",
+            "the arguments of read_file do not fit: unknown field `file`, expected one of `path`, \
+             `start_line`, `end_line`",
         );
         files.refused("read_file", json!({}), "the arguments of read_file do not fit: missing field `path`");
         files.refused(

@@ -10,8 +10,8 @@ use std::{
     sync::atomic::AtomicBool,
 };
 
-/// Opening a pipe must not wait for its writer, also if it took a file's place after that was looked at. The value
-/// belongs to each system's C interface; elsewhere the look beforehand has to do.
+/// Opening a pipe must not wait for its writer, also if it took a file's place after that was looked at. The
+/// value belongs to each system's C interface; elsewhere the look beforehand has to do.
 #[cfg(all(
     any(target_os = "linux", target_os = "android"),
     not(any(target_arch = "mips", target_arch = "mips64", target_arch = "sparc64"))
@@ -30,6 +30,10 @@ const O_NONBLOCK: i32 = 4;
     target_os = "openbsd"
 )))]
 const O_NONBLOCK: i32 = 0;
+
+/// The largest file that is read or edited, in bytes: as much as the configuration allows to be written.
+/// Source files are far below it, and it fits in memory many times.
+const MAX_FILE_BYTES: u64 = 16 * 1024 * 1024;
 
 /// The part of a file that says whether it is text, in bytes.
 const SNIFFED_BYTES: usize = 8192;
@@ -72,8 +76,8 @@ pub(super) fn explain(root: &Root, act: &str, path: &RelPath, error: &io::Error)
     match error.kind() {
         // `cap_std` reports a way out with an error of its own making, which has no number of the system's.
         io::ErrorKind::PermissionDenied if error.raw_os_error().is_none() => Problem::Refused(format!(
-            "{shown} leads outside the workspace through a symbolic link; paths are relative to the workspace root \
-             and must stay in it"
+            "{shown} leads outside the workspace through a symbolic link; paths are relative to the \
+             workspace root and must stay in it"
         )),
         io::ErrorKind::PermissionDenied => Problem::Refused(format!(
             "no permission to {act} {shown}; work on another file, or say that its permissions are in the way"
@@ -109,11 +113,8 @@ pub(super) fn check_regular(path: &RelPath, metadata: &Metadata) -> Result<(), P
     }
 }
 
-/// Opens a regular file, following only links that stay in the workspace. Never waits for a pipe.
-pub(super) fn open(root: &Root, path: &RelPath) -> Result<(File, Metadata), Problem> {
-    let fail = |e: io::Error| explain(root, "read", path, &e);
-    // Opening a device can act on it, so look first; look again at what was opened, for the name may have moved.
-    check_regular(path, &root.dir.metadata(path.for_dir()).map_err(fail)?)?;
+/// How every file is opened for reading.
+pub(super) fn for_reading() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.read(true);
     #[cfg(unix)]
@@ -121,33 +122,39 @@ pub(super) fn open(root: &Root, path: &RelPath) -> Result<(File, Metadata), Prob
         use cap_std::fs::OpenOptionsExt;
         options.custom_flags(O_NONBLOCK);
     }
-    let file = root.dir.open_with(path.for_dir(), &options).map_err(fail)?;
+    options
+}
+
+/// Opens a regular file, following only links that stay in the workspace. Never waits for a pipe.
+pub(super) fn open(root: &Root, path: &RelPath) -> Result<(File, Metadata), Problem> {
+    let fail = |e: io::Error| explain(root, "read", path, &e);
+    // Opening a device can act on it, so look first; look again at what was opened, for the name may have
+    // moved.
+    check_regular(path, &root.dir.metadata(path.for_dir()).map_err(fail)?)?;
+    let file = root.dir.open_with(path.for_dir(), &for_reading()).map_err(fail)?;
     let metadata = file.metadata().map_err(fail)?;
     check_regular(path, &metadata)?;
     Ok((file, metadata))
 }
 
-/// Reads a whole text file of at most the workspace's `max_read_bytes`.
+/// Reads a whole text file.
 pub(super) fn read_text(root: &Root, path: &RelPath, cancel: &AtomicBool) -> Result<Text, Problem> {
     super::check_cancelled(cancel)?;
     let (file, metadata) = open(root, path)?;
-    let limit = root.limits.max_read_bytes;
     let huge = |len: u64| {
         Problem::Refused(format!(
-            "{} is too large: {len} bytes, and at most {limit} are read; use search with context on its path to see \
-             the part you need",
+            "{} is too large: {len} bytes, and at most {MAX_FILE_BYTES} are read; use search with context \
+             on its path to see the part you need",
             path.shown()
         ))
     };
-    if metadata.len() > limit {
+    if metadata.len() > MAX_FILE_BYTES {
         return Err(huge(metadata.len()));
     }
     let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or_default());
     // A file can grow while it is read, and some systems' files claim no length at all.
-    file.take(limit.saturating_add(1))
-        .read_to_end(&mut bytes)
-        .map_err(|e| explain(root, "read", path, &e))?;
-    if bytes.len() as u64 > limit {
+    file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(|e| explain(root, "read", path, &e))?;
+    if bytes.len() as u64 > MAX_FILE_BYTES {
         return Err(huge(bytes.len() as u64));
     }
     let version = Version::of(&metadata);
@@ -159,7 +166,8 @@ pub(super) fn read_text(root: &Root, path: &RelPath, cancel: &AtomicBool) -> Res
 fn decode(mut bytes: Vec<u8>) -> Result<(String, Option<Bom>), String> {
     let foreign = |encoding: &str| {
         format!(
-            "is {encoding}, and only UTF-8 is read and edited; search can look into it, and write_file can replace it"
+            "is {encoding}, and only UTF-8 is read and edited; search can look into it, and write_file can \
+             replace it"
         )
     };
     match bytes.as_slice() {
@@ -175,7 +183,8 @@ fn decode(mut bytes: Vec<u8>) -> Result<(String, Option<Bom>), String> {
     if bytes.contains(&0) {
         let start = &bytes[..bytes.len().min(SNIFFED_BYTES)];
         return Err(if alternates_with_nul(start) {
-            "seems to be UTF-16 without a byte order mark, and only UTF-8 is read and edited; write_file can replace it"
+            "seems to be UTF-16 without a byte order mark, and only UTF-8 is read and edited; write_file \
+             can replace it"
                 .to_owned()
         } else {
             binary.to_owned()
@@ -188,7 +197,8 @@ fn decode(mut bytes: Vec<u8>) -> Result<(String, Option<Bom>), String> {
             let bytes = error.into_bytes();
             let start = &bytes[..bytes.len().min(SNIFFED_BYTES)];
             let controls = start.iter().filter(|b| b.is_ascii_control() && !b.is_ascii_whitespace()).count();
-            // Text in an old encoding has next to no control characters; compressed data has one byte in nine.
+            // Text in an old encoding has next to no control characters; compressed data has one byte in
+            // nine.
             if controls * 20 > start.len() {
                 return Err(binary.to_owned());
             }
@@ -222,15 +232,15 @@ mod tests {
         assert_eq!(outcome(b""), Ok((String::new(), false)));
         assert_eq!(outcome("añ\u{1b}[1m\r\n".as_bytes()), Ok(("añ\u{1b}[1m\r\n".into(), false)));
         assert_eq!(outcome(b"\xEF\xBB\xBFa"), Ok(("a".into(), true)));
-        let utf16 = "is UTF-16 text, and only UTF-8 is read and edited; search can look into it, and write_file can \
-                     replace it";
+        let utf16 = "is UTF-16 text, and only UTF-8 is read and edited; search can look into it, and \
+                     write_file can replace it";
         assert_eq!(outcome(b"\xFF\xFEa\0b\0"), Err(utf16.into()));
         assert_eq!(outcome(b"\xFE\xFF\0a"), Err(utf16.into()));
         assert_eq!(outcome(b"\xFF\xFE\0\0a\0\0\0"), Err(utf16.replace("16", "32")));
         assert_eq!(
             outcome(b"h\0e\0l\0l\0o\0"),
-            Err("seems to be UTF-16 without a byte order mark, and only UTF-8 is read and edited; write_file can \
-                 replace it"
+            Err("seems to be UTF-16 without a byte order mark, and only UTF-8 is read and edited; \
+                 write_file can replace it"
                 .into())
         );
         assert_eq!(outcome(b"text\0text"), Err("is a binary file; only text is read and edited".into()));
@@ -238,8 +248,8 @@ mod tests {
         assert_eq!(outcome(&noise), Err("is a binary file; only text is read and edited".into()));
         assert_eq!(
             outcome(b"one\ncaf\xE9 au lait\n"),
-            Err("is not UTF-8 (byte 0xE9 on line 2; perhaps Latin-1 or another old encoding), and only UTF-8 is read \
-                 and edited; search can look into it, and write_file can replace it"
+            Err("is not UTF-8 (byte 0xE9 on line 2; perhaps Latin-1 or another old encoding), and only \
+                 UTF-8 is read and edited; search can look into it, and write_file can replace it"
                 .into())
         );
     }

@@ -17,7 +17,7 @@ pub(super) struct Fixture {
 
 /// Small enough that tests reach them.
 pub(super) const LIMITS: WorkspaceLimits =
-    WorkspaceLimits { max_read_bytes: 200_000, max_write_bytes: 1000, max_results: 5 };
+    WorkspaceLimits { max_read_bytes: 1500, max_write_bytes: 1000, max_results: 5 };
 
 pub(super) fn call(name: &str, arguments: Value) -> Call {
     let Value::Object(map) = arguments else { panic!("arguments are an object") };

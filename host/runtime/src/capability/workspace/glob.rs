@@ -5,8 +5,8 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 /// What a model is told of globs, the same in every call that takes one.
 pub(super) const DESCRIPTION: &str = "Only files that match this glob, such as \"*.rs\", \"src/**/*.ts\" or \
-    \"*.{js,ts}\". One without a slash matches names at any depth; one with a slash matches paths from the workspace \
-    root or from `path`.";
+    \"*.{js,ts}\". One without a slash matches names at any depth; one with a slash matches paths from the \
+    workspace root or from `path`.";
 
 /// A glob that files are held against.
 #[derive(Debug)]
@@ -20,7 +20,8 @@ impl Filter {
     pub(super) fn new(pattern: &str, from: &RelPath) -> Result<Self, Problem> {
         if pattern.starts_with('!') {
             return Err(Problem::Refused(format!(
-                "the glob {pattern} excludes; a glob here says what to include, and ignored files are left out anyway"
+                "the glob {pattern} excludes; a glob here says what to include, and ignored files are left \
+                 out anyway"
             )));
         }
         let bare = pattern.trim_start_matches("./").trim_start_matches('/');
@@ -38,7 +39,8 @@ impl Filter {
         let bad = |e: globset::Error| {
             Problem::Refused(format!("the glob {pattern} cannot be read: {}; example: src/**/*.rs", e.kind()))
         };
-        let glob = GlobBuilder::new(&full).literal_separator(true).empty_alternates(true).build().map_err(bad)?;
+        let glob =
+            GlobBuilder::new(&full).literal_separator(true).empty_alternates(true).build().map_err(bad)?;
         let set = GlobSetBuilder::new().add(glob).build().map_err(bad)?;
         Ok(Self { set, from: from.clone() })
     }
@@ -87,8 +89,8 @@ mod tests {
         );
         assert_eq!(
             refusal("a{b"),
-            "the glob a{b cannot be read: unclosed alternate group; missing '}' (maybe escape '{' with '[{]'?); \
-             example: src/**/*.rs"
+            "the glob a{b cannot be read: unclosed alternate group; missing '}' (maybe escape '{' with \
+             '[{]'?); example: src/**/*.rs"
         );
     }
 }

@@ -1,10 +1,10 @@
 //! Which files `.gitignore` and `.ignore` hide.
 //!
-//! The matching is the `ignore` crate's. Reading the rules is done here, because its walker opens whatever is called
-//! `.gitignore`: a pipe would hold it for ever, and a link to an endless device would fill memory.
+//! The matching is the `ignore` crate's. Reading the rules is done here, because its walker opens whatever is
+//! called `.gitignore`: a pipe would hold it for ever, and a link to an endless device would fill memory.
 
-use super::{Root, path::RelPath};
-use cap_std::fs::{Dir, OpenOptions};
+use super::{Root, file, path::RelPath};
+use cap_std::fs::Dir;
 use ignore::{
     Match,
     gitignore::{Gitignore, GitignoreBuilder},
@@ -37,8 +37,8 @@ enum Base {
 }
 
 impl Rules {
-    /// Whether these rules hide what is at `path`, a path below the workspace's root. The innermost rule that says
-    /// anything decides. That the directories around it are not hidden is for the walk to know.
+    /// Whether these rules hide what is at `path`, a path below the workspace's root. The innermost rule that
+    /// says anything decides. That the directories around it are not hidden is for the walk to know.
     pub(super) fn hide(rules: Option<&Arc<Self>>, path: &Path, is_dir: bool) -> bool {
         let mut next = rules;
         while let Some(rules) = next {
@@ -56,8 +56,8 @@ impl Rules {
     }
 }
 
-/// The rules that hold in the directory `path`, given those that hold around it. Those of a repository end where
-/// another one begins, as in git.
+/// The rules that hold in the directory `path`, given those that hold around it. Those of a repository end
+/// where another one begins, as in git.
 pub(super) fn within(root: &Root, path: &RelPath, outer: Option<Arc<Rules>>) -> Option<Arc<Rules>> {
     let is_repository = root.dir.symlink_metadata(path.join(".git").for_dir()).is_ok();
     let outer = if is_repository && !path.is_root() { None } else { outer };
@@ -77,8 +77,9 @@ pub(super) fn within(root: &Root, path: &RelPath, outer: Option<Arc<Rules>>) -> 
     }
 }
 
-/// The rules of the repository that the directory `root` is a part of, from above it. None where `root` is itself a
-/// repository's top, or where that repository ignores it altogether: then its rules were not made for these files.
+/// The rules of the repository that the directory `root` is a part of, from above it. None where `root` is
+/// itself a repository's top, or where that repository ignores it altogether: then its rules were not made
+/// for these files.
 pub(super) fn enclosing(root: &Path) -> Option<Arc<Rules>> {
     if root.join(".git").exists() {
         return None;
@@ -107,7 +108,8 @@ pub(super) fn enclosing(root: &Path) -> Option<Arc<Rules>> {
     rules
 }
 
-/// A matcher for paths relative to where the rules stand. Lines that are no rules are passed over, as git does.
+/// A matcher for paths relative to where the rules stand. Lines that are no rules are passed over, as git
+/// does.
 fn compile(files: &[String]) -> Option<Gitignore> {
     let mut builder = GitignoreBuilder::new("");
     for line in files.iter().flat_map(|text| text.lines()) {
@@ -121,7 +123,7 @@ fn read(dir: &Dir, path: &Path) -> Option<String> {
     if !dir.symlink_metadata(path).ok()?.is_file() {
         return None;
     }
-    text_of(dir.open_with(path, OpenOptions::new().read(true)).ok()?)
+    text_of(dir.open_with(path, &file::for_reading()).ok()?)
 }
 
 fn read_ambient(path: &Path) -> Option<String> {
@@ -146,12 +148,13 @@ fn text_of(file: impl Read) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::super::{Workspace, WorkspaceLimits, fixture};
+    use gg_config::WorkspaceParams;
     use gg_core::CallStatus;
     use serde_json::json;
     use std::{fs, path::Path, sync::atomic::AtomicBool};
 
     fn list(root: &Path) -> String {
-        let workspace = Workspace::open(root, WorkspaceLimits::default()).unwrap();
+        let workspace = Workspace::open(root, WorkspaceLimits::from(WorkspaceParams::default())).unwrap();
         let result = workspace.run(&fixture::call("list_files", json!({})), &AtomicBool::new(false));
         assert_eq!(result.status, CallStatus::Ok);
         result.content

@@ -10,11 +10,12 @@ use std::{path::Path, sync::atomic::AtomicBool};
 /// The most names that are suggested from one directory, and from elsewhere.
 const MAX_NAMES: usize = 3;
 
-/// How many names are looked at, beside the missing one and then anywhere: a missing file must not cost a whole walk.
+/// How many names are looked at, beside the missing one and then anywhere: a missing file must not cost a
+/// whole walk.
 const MAX_LOOKED_AT: usize = 5000;
 
-/// Says that nothing is at `path`, and what is near it: like names in the nearest directory that exists, and files of
-/// the same name elsewhere.
+/// Says that nothing is at `path`, and what is near it: like names in the nearest directory that exists, and
+/// files of the same name elsewhere.
 pub(super) fn missing(root: &Root, path: &RelPath) -> String {
     let shown = path.shown();
     let Some((parent, name)) = nearest_parent(root, path) else { return format!("{shown} does not exist") };
@@ -69,8 +70,8 @@ fn same_name(root: &Root, path: &RelPath) -> Vec<String> {
     found
 }
 
-/// How alike two texts are, in percent: what they share at their starts and ends. Cheap, and enough for a slip of one
-/// word or ending.
+/// How alike two texts are, in percent: what they share at their starts and ends. Cheap, and enough for a
+/// slip of one word or ending.
 pub(super) fn likeness(a: &str, b: &str) -> usize {
     let (a, b) = (a.as_bytes(), b.as_bytes());
     let longer = a.len().max(b.len());

@@ -11,8 +11,8 @@ const MAX_PATH_BYTES: usize = 4096;
 
 /// A path below the root, without `.` and `..`. Empty is the root itself.
 ///
-/// `..` is taken back by name before the file system is asked, as a model means it; whether links lead outside is for
-/// `cap_std` to say.
+/// `..` is taken back by name before the file system is asked, as a model means it; whether links lead
+/// outside is for `cap_std` to say.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct RelPath(PathBuf);
 
@@ -98,8 +98,8 @@ impl RelPath {
     }
 }
 
-/// The path on one line. One with control characters or quotes stands as a JSON string, which is just how an argument
-/// that names it is written; one that is not UTF-8 cannot be named in JSON at all, and says so.
+/// The path on one line. One with control characters or quotes stands as a JSON string, which is just how an
+/// argument that names it is written; one that is not UTF-8 cannot be named in JSON at all, and says so.
 pub(super) fn shown(path: &Path) -> String {
     let Some(text) = path.to_str() else {
         return format!("{:?} (not UTF-8: no call can name it)", path.to_string_lossy());

@@ -4,6 +4,7 @@ use super::{
     Problem, Root, check_cancelled, file,
     ignore_rules::{self, Rules},
     path::RelPath,
+    write,
 };
 use cap_std::fs::FileType;
 use std::{
@@ -112,8 +113,9 @@ pub(super) fn is_version_control(name: &OsStr) -> bool {
     VERSION_CONTROL.iter().any(|vc| name.eq_ignore_ascii_case(vc))
 }
 
-/// Calls `visit` with everything below the directory `start`, each directory before what is in it, in the byte order
-/// of names. Links are not followed; hidden files are like others; version control's directories are not met.
+/// Calls `visit` with everything below the directory `start`, each directory before what is in it, in the
+/// byte order of names. Links are not followed; hidden files are like others; version control's directories
+/// are not met.
 pub(super) fn walk(
     root: &Root,
     start: &RelPath,
@@ -169,12 +171,7 @@ fn outer_rules(root: &Root, start: &RelPath) -> Option<Arc<Rules>> {
     rules
 }
 
-fn open(
-    root: &Root,
-    path: &RelPath,
-    outer: Option<Arc<Rules>>,
-    left: &mut usize,
-) -> std::io::Result<Level> {
+fn open(root: &Root, path: &RelPath, outer: Option<Arc<Rules>>, left: &mut usize) -> std::io::Result<Level> {
     let mut entries = Vec::new();
     for entry in root.dir.read_dir(path.for_dir())? {
         if *left == 0 {
@@ -183,7 +180,7 @@ fn open(
         // An entry that vanishes while it is read is no longer there.
         let Ok(entry) = entry else { continue };
         let name = entry.file_name();
-        if is_version_control(&name) {
+        if is_version_control(&name) || write::is_temporary(&name) {
             continue;
         }
         let Ok(kind) = entry.file_type() else { continue };
@@ -193,4 +190,64 @@ fn open(
     entries.sort_by(|(a, _), (b, _)| a.as_encoded_bytes().cmp(b.as_encoded_bytes()));
     let rules = ignore_rules::within(root, path, outer);
     Ok(Level { path: path.clone(), rules, entries: entries.into_iter() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::fixture::Fixture, *};
+    use std::sync::atomic::Ordering;
+
+    fn walked(files: &Fixture, step: impl Fn(&Entry) -> Step) -> Vec<(String, Kind, usize)> {
+        let mut seen = Vec::new();
+        let unseen = walk(&files.workspace.0, &RelPath::root(), &AtomicBool::new(false), |entry| {
+            seen.push((entry.path.shown(), entry.kind, entry.depth));
+            step(entry)
+        });
+        assert_eq!(unseen, Ok(Unseen::default()));
+        seen
+    }
+
+    fn tree() -> Fixture {
+        Fixture::new(&[
+            ("b/c", ""),
+            ("b.txt", ""),
+            ("a", ""),
+            (".gg-write-1-1.tmp", ""),
+            (".jj/x", ""),
+            ("b/.Git/y", ""),
+        ])
+    }
+
+    #[test]
+    fn goes_in_one_order_without_what_is_not_for_agents() {
+        let expected = [
+            ("a", Kind::File, 1),
+            ("b", Kind::Directory, 1),
+            ("b/c", Kind::File, 2),
+            ("b.txt", Kind::File, 1),
+        ];
+        assert_eq!(walked(&tree(), |_| Step::Enter), expected.map(|(p, k, d)| (p.to_owned(), k, d)));
+    }
+
+    #[test]
+    fn passes_and_stops_when_told() {
+        let names = |step: fn(&Entry) -> Step| -> Vec<String> {
+            walked(&tree(), step).into_iter().map(|(path, ..)| path).collect()
+        };
+        assert_eq!(names(|_| Step::Pass), ["a", "b", "b.txt"]);
+        assert_eq!(names(|e| if e.depth == 2 { Step::Stop } else { Step::Enter }), ["a", "b", "b/c"]);
+    }
+
+    #[test]
+    fn ends_once_it_is_cancelled_on_the_way() {
+        let files = tree();
+        let cancel = AtomicBool::new(false);
+        let mut seen = 0;
+        let ended = walk(&files.workspace.0, &RelPath::root(), &cancel, |_| {
+            seen += 1;
+            cancel.store(true, Ordering::Relaxed);
+            Step::Enter
+        });
+        assert_eq!((ended, seen), (Err(Problem::Cancelled), 1));
+    }
 }

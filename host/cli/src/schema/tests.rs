@@ -1,0 +1,207 @@
+//! The schema of the events holds for every event there is, and for nothing that is a little different.
+
+use super::events;
+use gg_core::{
+    AgentId, AgentState, Arguments, Call, CallId, CallResult, CallStatus, CompactionReason, Cost, Effect,
+    Ending, Event, Message, MessageId, Origin, Outcome, Part, Purpose, Recorded, Role, Seq, Turn, Usage,
+    event::ProfileRollup,
+};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
+
+fn usage() -> Usage {
+    Usage { input: 10, cached: 4, output: 3, reasoning: 1 }
+}
+
+fn endings() -> Vec<Ending> {
+    let text = || "done".to_owned();
+    vec![
+        Ending::Text { text: text() },
+        Ending::Finished { outcome: Outcome::Success, text: text(), data: Some(json!({ "n": 1 })) },
+        Ending::Finished { outcome: Outcome::Failure, text: text(), data: None },
+        Ending::TurnLimit { limit: 3 },
+        Ending::Loop { repeats: 3, call: "read_file".into() },
+        Ending::Cancelled { reason: "Ctrl-C".into() },
+        Ending::Failed { error: "no key".into(), turn: Turn(1) },
+    ]
+}
+
+fn message() -> Message {
+    let call =
+        Call { id: "c1".into(), name: "read_file".into(), arguments: Arguments::parse(r#"{"path":"x"}"#) };
+    let malformed = Call { arguments: Arguments::Malformed("{".into()), ..call.clone() };
+    let parts = vec![
+        Part::Text { text: "hello".into() },
+        Part::Reasoning { provider: "local".into(), data: json!("…") },
+        Part::Result(CallResult::new(&call, CallStatus::Failed, "gone")),
+        Part::Call(call),
+        Part::Call(malformed),
+    ];
+    Message { id: MessageId(1), role: Role::Assistant, origin: Origin::Reply, parts }
+}
+
+/// At least one of every variant. The match has no other purpose than to stop compiling when there is a new
+/// one.
+fn samples() -> Vec<Event> {
+    let turn = Turn(1);
+    let call = CallId::from("c1");
+    let rollup = |cost| ProfileRollup {
+        profile: "lead".into(),
+        model: "qwen".into(),
+        agents: 1,
+        turns: 2,
+        requests: 3,
+        usage: usage(),
+        cost,
+    };
+    let mut samples = vec![
+        Event::RunStarted {
+            run: "20260101-000000-abcd".into(),
+            root: "lead".into(),
+            gg: "0.1.0".into(),
+            config_sha256: "0".repeat(64),
+            workspace: "/w".into(),
+            prompt: "do it".into(),
+        },
+        Event::AgentSpawned { profile: "lead".into(), model: "qwen".into(), parent: None, depth: 0 },
+        Event::AgentSpawned {
+            profile: "lead".into(),
+            model: "qwen".into(),
+            parent: Some(AgentId::nth(1)),
+            depth: 1,
+        },
+        Event::AgentState { state: AgentState::Queued },
+        Event::AgentState { state: AgentState::Running },
+        Event::TurnStarted { turn },
+        Event::Message { turn, message: message().into() },
+        Event::Request {
+            turn,
+            purpose: Purpose::Turn,
+            model: "qwen".into(),
+            system_sha256: "0".repeat(64),
+            messages: vec![MessageId(1)],
+            calls: vec!["finish".into()],
+            attempts: 1,
+        },
+        Event::Usage { turn, purpose: Purpose::Summary, usage: usage(), estimated: true, cost: None },
+        Event::Call {
+            turn,
+            call: call.clone(),
+            name: "read_file".into(),
+            arguments: Arguments::parse("{}"),
+            effect: Some(Effect::ReadOnly),
+        },
+        Event::Call {
+            turn,
+            call: call.clone(),
+            name: "nothing".into(),
+            arguments: Arguments::Malformed("{".into()),
+            effect: None,
+        },
+        Event::CallResult {
+            turn,
+            call,
+            name: "read_file".into(),
+            status: CallStatus::Unknown,
+            elapsed_ms: 1,
+            bytes: 2,
+        },
+        Event::ModuleFailed { turn, module: "tasks".into(), hook: "prompt".into(), error: "deadline".into() },
+        Event::LoopNudge { turn, repeats: 3 },
+        Event::RunEnded {
+            ending: Ending::TurnLimit { limit: 1 },
+            elapsed_ms: 5,
+            profiles: vec![rollup(None), rollup(Some(Cost(0.5)))],
+        },
+    ];
+    for reason in [CompactionReason::Threshold, CompactionReason::Asked, CompactionReason::TooLong] {
+        let summaries = vec![MessageId(4)];
+        samples.push(Event::Compaction {
+            turn,
+            reason,
+            before_tokens: 9,
+            after_tokens: 3,
+            folded: 2,
+            summaries,
+        });
+    }
+    for ending in endings() {
+        samples.push(Event::AgentEnded { ending, turns: 2, usage: usage(), cost: Some(Cost(0.1)) });
+    }
+    for sample in &samples {
+        match sample {
+            Event::RunStarted { .. }
+            | Event::AgentSpawned { .. }
+            | Event::AgentState { .. }
+            | Event::TurnStarted { .. }
+            | Event::Message { .. }
+            | Event::Request { .. }
+            | Event::Usage { .. }
+            | Event::Call { .. }
+            | Event::CallResult { .. }
+            | Event::Compaction { .. }
+            | Event::ModuleFailed { .. }
+            | Event::LoopNudge { .. }
+            | Event::AgentEnded { .. }
+            | Event::RunEnded { .. } => {}
+        }
+    }
+    samples
+}
+
+fn recorded(event: Event) -> Map<String, Value> {
+    let agent = match event {
+        Event::RunStarted { .. } | Event::RunEnded { .. } => None,
+        _ => Some(AgentId::nth(1)),
+    };
+    match serde_json::to_value(Recorded { seq: Seq(1), time_ms: 2, agent, event }).unwrap() {
+        Value::Object(map) => map,
+        other => panic!("an event is no object: {other}"),
+    }
+}
+
+/// The keys that this very event might go without.
+fn optional(event: &Event) -> &'static [&'static str] {
+    match event {
+        Event::AgentSpawned { .. } => &["parent"],
+        Event::Usage { .. } | Event::AgentEnded { .. } => &["cost"],
+        Event::Call { .. } => &["effect"],
+        _ => &[],
+    }
+}
+
+#[test]
+fn every_event_fits_and_nothing_near_it_does() {
+    let validator = jsonschema::validator_for(&events().unwrap()).unwrap();
+    for event in samples() {
+        let map = recorded(event.clone());
+        let whole = Value::Object(map.clone());
+        assert!(validator.is_valid(&whole), "{whole}");
+        for key in map.keys().filter(|key| !optional(&event).contains(&key.as_str())) {
+            let mut less = map.clone();
+            less.remove(key);
+            assert!(!validator.is_valid(&Value::Object(less)), "{key} is not required in {whole}");
+        }
+        for key in map.keys().filter(|key| *key != "type") {
+            let mut wrong = map.clone();
+            wrong.insert(key.clone(), json!([[true]]));
+            assert!(!validator.is_valid(&Value::Object(wrong)), "{key} may be anything in {whole}");
+        }
+        let mut more = map.clone();
+        more.insert("surprise".into(), json!(1));
+        assert!(!validator.is_valid(&Value::Object(more)), "unknown keys are let through in {whole}");
+    }
+}
+
+#[test]
+fn the_schema_names_exactly_the_events_there_are() {
+    let schema = events().unwrap();
+    let listed: BTreeSet<&str> = schema["oneOf"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|event| event["properties"]["type"]["const"].as_str().unwrap())
+        .collect();
+    let known: BTreeSet<&str> = samples().iter().map(Event::name).collect();
+    assert_eq!(listed, known);
+}

@@ -1,0 +1,44 @@
+//! How a run ended, in a line.
+
+use crate::{
+    amounts,
+    progress::view::{RunEnd, View, add},
+    styled::{Line, Tone},
+};
+use gg_core::Usage;
+
+/// How it ended, turns, tokens, cost and time.
+pub(crate) fn line(view: &View, end: &RunEnd) -> Line {
+    let tone = if end.ending.is_good() { Tone::Good } else { Tone::Bad };
+    let turns: u64 = end.profiles.iter().map(|profile| profile.turns).sum();
+    let mut usage = Usage::default();
+    let mut cost = None;
+    for profile in &end.profiles {
+        usage += profile.usage;
+        cost = add(cost, profile.cost);
+    }
+    let about = if view.estimated { "~" } else { "" };
+    let mut facts = vec![amounts::count(turns, "turn", "turns"), amounts::usage(&usage, about)];
+    facts.extend(cost.map(|cost| format!("cost {about}{}", amounts::cost(cost))));
+    facts.push(amounts::elapsed(end.elapsed));
+    Line::new().with(tone, end.ending.sentence()).with(Tone::Faint, format!(" · {}", facts.join(" · ")))
+}
+
+/// What each profile used: one line each, for runs with more than one.
+pub(crate) fn profiles(end: &RunEnd) -> Vec<Line> {
+    let width = end.profiles.iter().map(|profile| profile.profile.as_str().len()).max().unwrap_or(0);
+    let line = |profile: &gg_core::event::ProfileRollup| {
+        let cost = profile.cost.map_or_else(String::new, |cost| format!(", cost {}", amounts::cost(cost)));
+        Line::new().plain("  ").with(Tone::Name, format!("{:width$}", profile.profile.as_str())).plain(
+            format!(
+                "  {} on {}: {}, {}, {}{cost}",
+                amounts::count(profile.agents, "agent", "agents"),
+                profile.model,
+                amounts::count(profile.turns, "turn", "turns"),
+                amounts::count(profile.requests, "request", "requests"),
+                amounts::usage(&profile.usage, ""),
+            ),
+        )
+    };
+    end.profiles.iter().map(line).collect()
+}

@@ -1,0 +1,95 @@
+//! The settings of what the host itself does.
+
+use crate::{ModelRef, schema::schema_of};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Settings of `compaction`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CompactionParams {
+    /// How full the window is when it is compacted, as a part of its room.
+    #[serde(default = "default_threshold")]
+    #[schemars(range(min = 0.1, max = 0.95))]
+    pub threshold: f64,
+    /// How many of the last turns stay as they are.
+    #[serde(default = "default_keep_turns")]
+    #[schemars(range(max = 1000))]
+    pub keep_turns: u32,
+    /// The model that writes the summaries. Absent: the agent's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summarizer: Option<ModelRef>,
+}
+
+/// Settings of `workspace`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct WorkspaceParams {
+    /// The most bytes that one `read_file` gives. More is read in ranges.
+    #[serde(default = "default_max_read_bytes")]
+    #[schemars(range(min = 1024, max = 65_536))]
+    pub max_read_bytes: u64,
+    /// The most bytes of a file that is written or edited.
+    #[serde(default = "default_max_write_bytes")]
+    #[schemars(range(min = 1, max = 16_777_216))]
+    pub max_write_bytes: u64,
+    /// The most entries that `list_files` and `search` give.
+    #[serde(default = "default_max_results")]
+    #[schemars(range(min = 1, max = 10_000))]
+    pub max_results: u32,
+}
+
+impl CompactionParams {
+    /// The JSON Schema of these settings.
+    pub fn schema() -> Value {
+        schema_of::<Self>()
+    }
+}
+
+impl Default for CompactionParams {
+    fn default() -> Self {
+        Self { threshold: default_threshold(), keep_turns: default_keep_turns(), summarizer: None }
+    }
+}
+
+impl WorkspaceParams {
+    /// The JSON Schema of these settings.
+    pub fn schema() -> Value {
+        schema_of::<Self>()
+    }
+}
+
+impl Default for WorkspaceParams {
+    fn default() -> Self {
+        Self {
+            max_read_bytes: default_max_read_bytes(),
+            max_write_bytes: default_max_write_bytes(),
+            max_results: default_max_results(),
+        }
+    }
+}
+
+/// Leaves a fifth of the room for the turn in which the threshold is passed.
+fn default_threshold() -> f64 {
+    0.8
+}
+
+fn default_keep_turns() -> u32 {
+    4
+}
+
+/// Half of what one result may hold (`gg_core::call::MAX_RESULT_BYTES`), so that line numbers fit as well.
+fn default_max_read_bytes() -> u64 {
+    32 * 1024
+}
+
+/// Source files are far smaller; larger ones are made by programs.
+fn default_max_write_bytes() -> u64 {
+    1024 * 1024
+}
+
+/// About as many lines as a model reads with profit.
+fn default_max_results() -> u32 {
+    200
+}

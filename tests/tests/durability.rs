@@ -1,0 +1,118 @@
+//! What is on disk after each step is what was in memory: a run's database, copied as a crash would leave it and
+//! opened again, gives the same window, the same module states and the same inbox.
+
+use gg_core::{AgentId, Entry, Event, Message, MessageId, Origin, Turn, window::Keep};
+use gg_modules::{Access, Context, History, LentMessage, Messages, Phase};
+use gg_runtime::AgentSnapshot;
+use gg_store::RunReader;
+use gg_tests::{Scenario, registry};
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::Path,
+    sync::{Arc, Mutex},
+};
+
+/// A copy of the run's files, taken while they are open for writing, as a crash would leave them.
+fn crashed_copy(dir: &Path) -> tempfile::TempDir {
+    let copy = tempfile::tempdir().unwrap();
+    for entry in fs::read_dir(dir).unwrap() {
+        let entry = entry.unwrap();
+        if entry.file_type().unwrap().is_file() {
+            fs::copy(entry.path(), copy.path().join(entry.file_name())).unwrap();
+        }
+    }
+    copy
+}
+
+/// The agent as the record alone tells it. The window is what the history module says after it was restored
+/// from its recorded bytes.
+fn from_disk(snapshot: &AgentSnapshot) -> AgentSnapshot {
+    let copy = crashed_copy(&snapshot.dir);
+    let reader = RunReader::open(copy.path()).unwrap();
+    let records = reader.modules(&snapshot.agent).unwrap();
+    let modules: BTreeMap<String, String> =
+        records.iter().map(|record| (record.kind.clone(), record.digest())).collect();
+    let history = records.iter().find(|record| record.kind == "history").unwrap();
+    let messages: Vec<(Turn, Arc<Message>)> = reader
+        .events_from(gg_core::Seq(1))
+        .filter_map(|recorded| match recorded.unwrap().event {
+            Event::Message { turn, message } => Some((turn, message)),
+            _ => None,
+        })
+        .collect();
+    AgentSnapshot {
+        dir: snapshot.dir.clone(),
+        agent: snapshot.agent.clone(),
+        window: window_of(history.state.clone(), &messages, &snapshot.agent),
+        modules,
+        inbox: reader.inbox(&snapshot.agent).unwrap(),
+    }
+}
+
+fn window_of(state: Arc<[u8]>, messages: &[(Turn, Arc<Message>)], agent: &AgentId) -> Vec<MessageId> {
+    let component = registry().builtin("history").unwrap();
+    let context = Context {
+        agent: agent.clone(),
+        turn: Turn(0),
+        now_ms: 0,
+        access: Access::ReadWrite,
+        phase: Phase::Now,
+        salt: 0,
+    };
+    let lent = messages.iter().map(|(turn, message)| lent(*turn, message)).collect();
+    let restored = History::restore(&component, state, Arc::new(NoMessages), lent, &context);
+    let history = futures_util::FutureExt::now_or_never(restored)
+        .expect("a built-in component never waits")
+        .unwrap();
+    history.window().entries.iter().map(|entry| entry.id).collect()
+}
+
+/// The facts of a message, as the runtime would have lent them.
+fn lent(turn: Turn, message: &Message) -> LentMessage {
+    let keep = match message.origin {
+        Origin::Prompt => Keep::Pinned,
+        _ => Keep::Foldable,
+    };
+    LentMessage {
+        entry: Entry::of(message, turn, gg_core::tokens::of_message(message), keep),
+        calls: message.calls().map(|call| call.id.clone()).collect(),
+        answers: message.call_results().map(|result| result.call.clone()).collect(),
+    }
+}
+
+struct NoMessages;
+
+impl Messages for NoMessages {
+    fn text(&self, _: MessageId, _: usize) -> Result<String, String> {
+        Err("nothing is lent here".into())
+    }
+
+    fn note(&self, _: String) -> Result<Entry, String> {
+        Err("nothing is noted here".into())
+    }
+}
+
+#[test]
+fn every_step_of_a_run_can_be_read_back() {
+    let steps: Arc<Mutex<Vec<(AgentSnapshot, AgentSnapshot)>>> = Arc::default();
+    let seen = steps.clone();
+    let scenario = Scenario::named("everything").observed(Arc::new(move |snapshot| {
+        seen.lock().unwrap().push((snapshot.clone(), from_disk(snapshot)));
+    }));
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let played = runtime.block_on(async {
+        let handle = gg_runtime::start(scenario.launch).await.unwrap();
+        let dir = handle.dir().to_owned();
+        assert!(handle.send("A message while you work.").await.unwrap());
+        let summary = handle.join().await.unwrap();
+        (dir, summary)
+    });
+    assert!(played.1.ending.is_good(), "{:?}", played.1);
+    let steps = steps.lock().unwrap();
+    assert!(steps.len() > 10, "only {} steps were seen", steps.len());
+    for (at, (memory, disk)) in steps.iter().enumerate() {
+        assert_eq!(memory, disk, "step {at}");
+    }
+    assert!(steps.iter().any(|(memory, _)| !memory.inbox.is_empty()), "no step had an unread message");
+}

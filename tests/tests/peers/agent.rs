@@ -1,0 +1,133 @@
+//! The cases through `gg run`: a whole agent, in a process of its own.
+
+use crate::{
+    cases::{self, Ask, Case, Outcome, check},
+    servers::{expect_fixtures, gate, test_id},
+};
+use serde_json::{Value, json};
+use std::{env, fs, path::Path, process::Command};
+
+/// The variable that the configuration names for the key.
+const KEY_VARIABLE: &str = "GG_PEERS_KEY";
+
+fn configuration(ask: Ask, test_id: &str) -> Value {
+    json!({
+        "maxParallel": 1,
+        "providers": { "peer": {
+            "api": "openai-chat",
+            "baseUrl": format!("{}/v1", gate()),
+            "apiKeyEnv": KEY_VARIABLE,
+            "headers": { "X-Test-Id": test_id },
+            "stream": ask == Ask::Streamed,
+        } },
+        "agents": [{
+            "id": "worker",
+            "model": { "provider": "peer", "name": "m", "contextWindow": 16384, "maxOutput": 512 },
+            "prompt": "You work on files.",
+            "maxTurns": 8,
+            "capabilities": [{ "id": "workspace", "enabled": true }],
+        }],
+    })
+}
+
+fn gg(folder: &Path, prompt: &str) -> Vec<Value> {
+    let program = env::var_os("GG_BIN").expect("GG_BIN: the gg to test, as `cargo xtask peers` sets it");
+    let output = Command::new(program)
+        .arg("run")
+        .arg(folder.join("gg.json"))
+        .arg(prompt)
+        .arg("--json")
+        .arg("--runs")
+        .arg(folder.join("runs"))
+        .arg("--workspace")
+        .arg(folder.join("workspace"))
+        .env(KEY_VARIABLE, "any-key-will-do")
+        .output()
+        .expect("gg runs");
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{out}\n{err}");
+    let events =
+        out.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}")));
+    events.collect()
+}
+
+fn play(case: &Case, ask: Ask) {
+    expect_fixtures();
+    let test_id = test_id("agent");
+    let folder = tempfile::tempdir().expect("a folder");
+    let workspace = folder.path().join("workspace");
+    fs::create_dir(&workspace).expect("a workspace");
+    for name in ["a.txt", "b.txt", "c.txt"] {
+        fs::write(workspace.join(name), format!("this is {name}\n")).expect("a file");
+    }
+    fs::write(folder.path().join("gg.json"), configuration(ask, &test_id).to_string())
+        .expect("a configuration");
+    let events = gg(folder.path(), case.prompt);
+    let of_type = |name: &'static str| events.iter().filter(move |event| event["type"] == name);
+    let calls = of_type("call").map(|call| {
+        let results: Vec<_> =
+            of_type("call_result").filter(|result| result["call"] == call["call"]).collect();
+        assert_eq!(results.len(), 1, "{call}");
+        // Arguments that are no object are recorded as the text that the model wrote.
+        let arguments = match &call["arguments"] {
+            Value::String(raw) => json!({ "malformed": raw }),
+            object => object.clone(),
+        };
+        let text = |value: &Value| value.as_str().expect("a text").to_owned();
+        format!("{} {arguments} {}", text(&call["name"]), text(&results[0]["status"]))
+    });
+    let ended = of_type("run_ended").next().expect("the run's end");
+    let outcome = Outcome {
+        calls: calls.collect(),
+        written: fs::read_to_string(workspace.join("out.txt")).ok(),
+        text: ended["ending"]["text"].as_str().unwrap_or_default().to_owned(),
+    };
+    check(case, ask, &test_id, &outcome);
+}
+
+fn both(case: &Case) {
+    play(case, Ask::Streamed);
+    play(case, Ask::Whole);
+}
+
+#[test]
+#[ignore = "needs servers: cargo xtask peers"]
+fn parallel_calls() {
+    both(&cases::PARALLEL);
+}
+
+#[test]
+#[ignore = "needs servers: cargo xtask peers"]
+fn a_429_with_retry_after() {
+    both(&cases::RATE_LIMIT);
+}
+
+#[test]
+#[ignore = "needs servers: cargo xtask peers"]
+fn a_500() {
+    both(&cases::SERVER_ERROR);
+}
+
+#[test]
+#[ignore = "needs servers: cargo xtask peers"]
+fn a_disconnect_in_mid_stream() {
+    play(&cases::CUT_IN_MID_STREAM, Ask::Streamed);
+}
+
+#[test]
+#[ignore = "needs servers: cargo xtask peers"]
+fn a_disconnect_before_the_reply() {
+    both(&cases::CUT_BEFORE_THE_REPLY);
+}
+
+#[test]
+#[ignore = "needs servers: cargo xtask peers"]
+fn malformed_arguments() {
+    both(&cases::MALFORMED);
+}
+
+#[test]
+#[ignore = "needs servers: cargo xtask peers"]
+fn a_call_that_is_not_offered() {
+    both(&cases::NOT_OFFERED);
+}
