@@ -2,9 +2,9 @@
 //! program to try; without it `bin/gg` is, which `cargo xtask build` makes.
 
 mod cli {
+    mod check;
     mod desk;
     mod help;
-    mod check;
     mod interrupt;
     mod record;
     mod run;

@@ -3,14 +3,16 @@
 //!
 //! The components are `plugins/hostile` and `plugins/hostile-history`, which say how they are told to misbehave.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "all of this is test code")]
+
 use gg_core::{
     id::{AgentId, CallId, MessageId, Turn},
     message::Role,
     window::Entry,
 };
 use gg_modules::{
-    Access, CallError, Component, Context, History, Hook, LentMessage, LoadError, Messages, Module, ModuleError,
-    ModuleErrorKind, Phase, Registry, Summary,
+    Access, CallError, Component, Context, History, Hook, LentMessage, LoadError, Messages, Module,
+    ModuleError, ModuleErrorKind, Phase, Registry, Summary,
 };
 use gg_sandbox::{Limit, Limits, Sandbox, SandboxOptions};
 use serde_json::{Map, Value, json};
@@ -23,7 +25,6 @@ use std::{
     },
     time::Duration,
 };
-use tempfile::TempDir;
 
 /// What the text in the component's bytes begins with that `describe` is controlled by.
 const PATCH: &[u8] = b"hostile-describe=";
@@ -40,9 +41,8 @@ struct Guests {
 
 impl Guests {
     fn with_limits(limits: Limits) -> Self {
-        // Shared by all tests, so that each component is compiled once.
-        static CACHE: OnceLock<TempDir> = OnceLock::new();
-        let cache_dir = Some(CACHE.get_or_init(|| tempfile::tempdir().unwrap()).path().to_owned());
+        // Shared by all tests, each of which may be a process of its own.
+        let cache_dir = Some(Path::new(env!("CARGO_TARGET_TMPDIR")).join("compiled"));
         let sandbox = Sandbox::new(SandboxOptions { limits, cache_dir, compiler: None }).unwrap();
         let registry = Registry::new(sandbox).unwrap();
         let load = |name: &str| registry.load_bytes(name, &guest(name, ""), None).unwrap();
@@ -388,10 +388,7 @@ async fn a_kind_that_does_not_go_with_its_world_is_refused() {
 async fn a_module_s_own_errors_are_not_faults() {
     for world in [World::Module, World::History] {
         for hook in world.hooks() {
-            if matches!(
-                hook,
-                Hook::Describe | Hook::Prompt | Hook::Opening | Hook::Entries | Hook::Fold
-            ) {
+            if matches!(hook, Hook::Describe | Hook::Prompt | Hook::Opening | Hook::Entries | Hook::Fold) {
                 continue;
             }
             let error = misbehave(guests(), world, *hook, "error").await;

@@ -61,6 +61,7 @@ impl Progress {
     /// Takes in what happened, and shows what is finished by it.
     pub(crate) fn observe(&mut self, live: &Live) {
         let items = self.view.observe(live, self.started.elapsed());
+        // One column stays free, so that no line is ever wrapped.
         let columns = match self.show {
             Show::Nothing => return,
             Show::Live => usize::from(terminal::size().0).saturating_sub(1),
@@ -97,8 +98,10 @@ impl Progress {
     fn paint(&mut self, above: &[Line]) {
         let (columns, rows) = terminal::size();
         let area = area(&self.view, Size { columns, rows }, self.started.elapsed());
+        let above: Vec<Line> =
+            above.iter().map(|line| line.clone().fit(usize::from(columns).saturating_sub(1))).collect();
         // A terminal that cannot be written to any more is no reason to end a run.
-        let _ = self.painter.paint(above, &area, columns);
+        let _ = self.painter.paint(&above, &area, columns);
     }
 
     /// Takes the live area away, and says what is known of the run by then.

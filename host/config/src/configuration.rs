@@ -121,7 +121,8 @@ pub struct ModelRef {
     /// How many tokens a reply may have. Less than the context window.
     #[schemars(range(min = 1, max = 100_000_000))]
     pub max_output: u32,
-    /// Sent along with every request as they are, `temperature` say.
+    /// Sent along with every request as they are, `temperature` say. `null` takes out a field that gg sends by
+    /// itself, `max_tokens` say.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub parameters: Map<String, Value>,
     /// What the model costs. Absent: no cost is counted.

@@ -119,11 +119,11 @@ fn calls(
                 return Err(DescriptorError::Effect { call: call.name, effect });
             }
         };
-        if let Some(needed) = &call.feature {
-            if !features.iter().any(|feature| feature.name == *needed) {
-                let feature = text::glance(needed, NAME_BYTES);
-                return Err(DescriptorError::NoFeature { call: call.name, feature });
-            }
+        if let Some(needed) = &call.feature
+            && !features.iter().any(|feature| feature.name == *needed)
+        {
+            let feature = text::glance(needed, NAME_BYTES);
+            return Err(DescriptorError::NoFeature { call: call.name, feature });
         }
         let schema = Schema::parse(&format!("the schema of `{}`", call.name), &call.parameters)?;
         calls.push(CallSpec {

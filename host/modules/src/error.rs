@@ -188,7 +188,9 @@ pub enum LoadError {
         error: std::io::Error,
     },
     /// It is not the file that the configuration means.
-    #[error("its SHA-256 is {found}, and the configuration says {expected}; update the one that is out of date")]
+    #[error(
+        "its SHA-256 is {found}, and the configuration says {expected}; update the one that is out of date"
+    )]
     Digest {
         /// What the configuration says.
         expected: String,

@@ -33,7 +33,7 @@ pub(crate) enum Answer {
 }
 
 /// What it says where it does not do what it was asked. The instance itself is sound.
-pub(crate) enum No {
+pub(crate) enum Declined {
     /// A hook's error.
     Hook(types::Error),
     /// A call's refusal or failure.
@@ -63,16 +63,16 @@ impl Ask {
     }
 }
 
-impl From<No> for ModuleErrorKind {
-    fn from(no: No) -> Self {
+impl From<Declined> for ModuleErrorKind {
+    fn from(no: Declined) -> Self {
         match no {
-            No::Hook(error) => error.into(),
-            No::Call(
+            Declined::Hook(error) => error.into(),
+            Declined::Call(
                 types::CallError::Refused(said)
                 | types::CallError::Failed(said)
                 | types::CallError::Other(said),
             ) => Self::Other(said),
-            No::NoWindow => Self::Request("it has no window".into()),
+            Declined::NoWindow => Self::Request("it has no window".into()),
         }
     }
 }
@@ -84,11 +84,11 @@ macro_rules! put {
         let (base, window, store, ask) = ($base, $window, $store, $ask);
         let lifecycle = base.gg_module_lifecycle();
         let view = base.gg_module_view();
-        let hook = |done: Result<(), crate::bindings::types::Error>| done.map(|()| Answer::Done).map_err(No::Hook);
-        let answer: Result<Answer, No> = match (ask, window) {
+        let hook = |done: Result<(), crate::bindings::types::Error>| done.map(|()| Answer::Done).map_err(Declined::Hook);
+        let answer: Result<Answer, Declined> = match (ask, window) {
             (Ask::Describe, _) => Ok(Answer::Descriptor(lifecycle.call_describe(store)$(.$await)??)),
             (Ask::Open(settings), _) => hook(lifecycle.call_open(store, settings)$(.$await)??),
-            (Ask::Clone, _) => lifecycle.call_clone(store)$(.$await)??.map(Answer::State).map_err(No::Hook),
+            (Ask::Clone, _) => lifecycle.call_clone(store)$(.$await)??.map(Answer::State).map_err(Declined::Hook),
             (Ask::Restore(state), _) => hook(lifecycle.call_restore(store, state)$(.$await)??),
             (Ask::Transfer(settings), _) => hook(lifecycle.call_transfer(store, settings)$(.$await)??),
             (Ask::Reset, _) => hook(lifecycle.call_reset(store)$(.$await)??),
@@ -97,7 +97,7 @@ macro_rules! put {
                 .call_call(store, context, name, arguments)
                 $(.$await)??
                 .map(Answer::Reply)
-                .map_err(No::Call),
+                .map_err(Declined::Call),
             (Ask::Prompt(context), _) => Ok(Answer::Sections(view.call_prompt(store, context)$(.$await)??)),
             (Ask::Opening(context), _) => Ok(Answer::Notes(view.call_opening(store, context)$(.$await)??)),
             (Ask::Append(context, entries), Some(window)) => {
@@ -114,7 +114,7 @@ macro_rules! put {
                 hook(window.call_folded(store, context, summaries)$(.$await)??)
             }
             (Ask::Append(..) | Ask::Entries(..) | Ask::Fold { .. } | Ask::Folded(..), None) => {
-                Err(No::NoWindow)
+                Err(Declined::NoWindow)
             }
         };
         answer

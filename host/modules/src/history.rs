@@ -321,7 +321,9 @@ enum Known {
 }
 
 fn no_history() -> ModuleErrorKind {
-    ModuleErrorKind::Request("it has no window: only a component of the kind `history` makes a history".into())
+    ModuleErrorKind::Request(
+        "it has no window: only a component of the kind `history` makes a history".into(),
+    )
 }
 
 fn check_tokens(window: &Window, changes: &Changes) -> Result<(), String> {
@@ -334,8 +336,7 @@ fn check_tokens(window: &Window, changes: &Changes) -> Result<(), String> {
 
 /// Checks what `fold` answered against the contract.
 fn check_segments(window: &Window, segments: &[Segment], keep_turns: u32) -> Result<(), String> {
-    let places: HashMap<_, _> =
-        window.entries.iter().enumerate().map(|(at, entry)| (entry.id, at)).collect();
+    let places: HashMap<_, _> = window.entries.iter().enumerate().map(|(at, entry)| (entry.id, at)).collect();
     let place =
         |id: MessageId| places.get(&id).copied().ok_or_else(|| format!("message {id} is not in its window"));
     let mut free = 0;

@@ -56,7 +56,8 @@ impl Table {
             .iter()
             .map(|record| {
                 let ids = record.ids.to_vec();
-                let (calls, answers) = if record.entry.calls > 0 { (ids, Vec::new()) } else { (Vec::new(), ids) };
+                let (calls, answers) =
+                    if record.entry.calls > 0 { (ids, Vec::new()) } else { (Vec::new(), ids) };
                 LentMessage { entry: record.entry, calls, answers }
             })
             .collect()

@@ -4,7 +4,7 @@ use crate::{
     bindings::{direct, pausing},
     code::{Code, ExportIndices},
     error::{Hook, ModuleError, ModuleErrorKind},
-    exchange::{Answer, Ask, No, put},
+    exchange::{Answer, Ask, Declined, put},
     messages::{Lending, Messages},
 };
 use gg_sandbox::{Fault, Guest, Limit, Limits, Stay};
@@ -40,7 +40,7 @@ pub(crate) enum Then {
 
 /// An answer, and the state after it where that was asked for.
 pub(crate) struct Outcome {
-    pub(crate) answer: Result<Answer, No>,
+    pub(crate) answer: Result<Answer, Declined>,
     pub(crate) state: Option<Vec<u8>>,
 }
 
@@ -103,17 +103,17 @@ impl Live {
         Ok(Outcome { answer, state: Some(state) })
     }
 
-    fn put(&mut self, limits: &Limits, ask: &Ask) -> Result<Result<Answer, No>, Fault> {
+    fn put(&mut self, limits: &Limits, ask: &Ask) -> Result<Result<Answer, Declined>, Fault> {
         self.guest.begin(allowance(limits, ask));
         let Exports::Direct { base, window } = &self.exports else {
             return Err(wrong_way());
         };
         let store = self.guest.store();
-        let call = || -> wasmtime::Result<Result<Answer, No>> { Ok(put!(base, window, store, ask)) };
+        let call = || -> wasmtime::Result<Result<Answer, Declined>> { Ok(put!(base, window, store, ask)) };
         call().map_err(|error| self.guest.fault(&error))
     }
 
-    async fn put_pausing(&mut self, limits: &Limits, ask: &Ask) -> Result<Result<Answer, No>, Fault> {
+    async fn put_pausing(&mut self, limits: &Limits, ask: &Ask) -> Result<Result<Answer, Declined>, Fault> {
         self.guest.begin(allowance(limits, ask));
         let Exports::Pausing { base, window } = &self.exports else {
             return Err(wrong_way());
@@ -158,7 +158,7 @@ fn allowance(limits: &Limits, ask: &Ask) -> Duration {
 }
 
 /// The bytes that `clone` gave, if they are a state.
-fn state_of(saved: Result<Answer, No>, limits: &Limits) -> Result<Vec<u8>, ModuleErrorKind> {
+fn state_of(saved: Result<Answer, Declined>, limits: &Limits) -> Result<Vec<u8>, ModuleErrorKind> {
     match saved {
         Ok(Answer::State(state)) if state.len() <= limits.state_bytes => Ok(state),
         Ok(Answer::State(state)) => Err(ModuleErrorKind::Stopped {

@@ -5,7 +5,7 @@ use crate::{
     component::{Component, sha256_hex},
     context::{Context, Phase},
     error::{CallError, Hook, ModuleError, ModuleErrorKind},
-    exchange::{Answer, Ask, No},
+    exchange::{Answer, Ask, Declined},
     live::{Live, Outcome, Then, unexpected},
     messages::Messages,
     window::Segment,
@@ -100,8 +100,7 @@ impl Module {
         settings: &Value,
         messages: Option<Arc<dyn Messages>>,
     ) -> Result<Self, ModuleError> {
-        let mut module =
-            Self { component: component.clone(), messages, state: Arc::from([]), live: None };
+        let mut module = Self { component: component.clone(), messages, state: Arc::from([]), live: None };
         module.change_from(Start::Empty, Ask::Open(settings.to_string())).await?;
         Ok(module)
     }
@@ -187,7 +186,7 @@ impl Module {
         let reply = match self.exchange(Start::FromState, ask, then).await? {
             Ok(Answer::Reply(reply)) => reply,
             Ok(_) => return Err(self.error(Hook::Call, unexpected()).into()),
-            Err(No::Call(types::CallError::Refused(said))) => return Err(CallError::refused(said)),
+            Err(Declined::Call(types::CallError::Refused(said))) => return Err(CallError::refused(said)),
             Err(no) => return Err(self.error(Hook::Call, no).into()),
         };
         read_reply(reply).map_err(|kind| {
@@ -331,7 +330,7 @@ impl Module {
         start: Start,
         ask: Ask,
         then: Then,
-    ) -> Result<Result<Answer, No>, ModuleError> {
+    ) -> Result<Result<Answer, Declined>, ModuleError> {
         let live = self.live.take();
         let code = self.component.code().clone();
         let messages = self.messages.clone();
@@ -383,7 +382,7 @@ impl Module {
     }
 
     /// Takes over what an exchange came to.
-    fn settle(&mut self, live: Live, outcome: Outcome, then: Then) -> Result<Answer, No> {
+    fn settle(&mut self, live: Live, outcome: Outcome, then: Then) -> Result<Answer, Declined> {
         if let Some(state) = outcome.state {
             // Most calls change little; sharing equal bytes keeps a store from writing them again.
             if *state != *self.state {

@@ -39,8 +39,8 @@ impl Registry {
         });
         let mut built_in = BTreeMap::new();
         for component in loaded {
-            let component =
-                component.map_err(|_| LoadError::Link("a thread that loads components panicked".into()))??;
+            let component = component
+                .map_err(|_| LoadError::Link("a thread that loads components panicked".into()))??;
             built_in.insert(component.descriptor().kind.clone(), component);
         }
         Ok(Self { sandbox, built_in })

@@ -146,15 +146,14 @@ mod tests {
             schema.check(&arguments(json!({ "page": "A", "n": "3" }))),
             Err("/n: \"3\" is not of type \"integer\"; /page: \"A\" does not match \"^[a-z]+$\"".into())
         );
-        assert_eq!(
-            schema.check(&arguments(json!({}))),
-            Err("\"page\" is a required property".into())
-        );
+        assert_eq!(schema.check(&arguments(json!({}))), Err("\"page\" is a required property".into()));
     }
 
     #[test]
     fn refuses_what_is_not_a_schema_of_an_object() {
-        for schema in [json!([]), json!({ "type": "string" }), json!({ "type": 3 }), json!({ "minimum": "x" })] {
+        for schema in
+            [json!([]), json!({ "type": "string" }), json!({ "type": 3 }), json!({ "minimum": "x" })]
+        {
             assert_ne!(refusal(&schema), "accepted", "{schema}");
         }
         assert_eq!(refusal(&json!({})), "accepted");

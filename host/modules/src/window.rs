@@ -66,10 +66,6 @@ impl From<types::Changes> for Changes {
 
 impl From<&types::Segment> for Segment {
     fn from(segment: &types::Segment) -> Self {
-        Self {
-            first: MessageId(segment.first),
-            last: MessageId(segment.last),
-            tokens: segment.tokens,
-        }
+        Self { first: MessageId(segment.first), last: MessageId(segment.last), tokens: segment.tokens }
     }
 }

@@ -30,6 +30,9 @@ use tokio::time::Instant;
 /// The path below the base URL.
 const PATH: &str = "chat/completions";
 
+/// The longest total timeout, whatever the configuration says: a clock cannot point further than its range.
+const LONGEST_TOTAL: Duration = Duration::from_secs(365 * 24 * 3600);
+
 /// What a client is told.
 #[derive(Debug)]
 pub(crate) struct Settings {
@@ -95,7 +98,7 @@ impl Model for OpenAiChat {
     ) -> BoxFuture<'a, Result<Reply, ModelError>> {
         Box::pin(async move {
             let (body, delivery) = request::body(request, &self.settings.provider, self.settings.delivery)?;
-            let after = self.settings.total_timeout;
+            let after = self.settings.total_timeout.min(LONGEST_TOTAL);
             let deadline = Instant::now() + after;
             let so_far = Mutex::new(SoFar::default());
             let attempts = self.attempts(request, &body, delivery, deadline, deltas, &so_far);

@@ -11,9 +11,9 @@ pub struct Secret(String);
 const SHORTEST_REDACTED: usize = 8;
 
 impl Secret {
-    /// Wraps a key.
-    pub fn new(key: impl Into<String>) -> Self {
-        Self(key.into())
+    /// Wraps a key, without the white space around it that files and shells like to add.
+    pub fn new(key: impl AsRef<str>) -> Self {
+        Self(key.as_ref().trim().to_owned())
     }
 
     /// The key itself, for the header that carries it.
@@ -44,6 +44,7 @@ mod tests {
     fn a_key_never_shows() {
         let key = Secret::new("sk-0123456789");
         assert_eq!(format!("{key:?}"), "Secret(…)");
+        assert_eq!(Secret::new(" sk-0123456789\n"), key);
         assert_eq!(key.redact("bad key sk-0123456789!"), "bad key [key]!");
         assert_eq!(Secret::new("none").redact("none of it"), "none of it");
     }

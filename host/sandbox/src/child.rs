@@ -10,7 +10,7 @@ use crate::{
     limits::{Limit, Limits},
 };
 use gg_core::text;
-use rustix::process::{Resource, Rlimit, setrlimit};
+use rustix::process::{Resource, Rlimit, Signal, setrlimit};
 use std::{
     env,
     ffi::OsString,
@@ -128,30 +128,40 @@ fn judge(status: ExitStatus, report: &str, limits: &Limits) -> Result<(), Compil
     if status.success() {
         return Ok(());
     }
+    let signal = ending_signal(status);
+    if signal == Some(Signal::XCPU.as_raw()) {
+        return Err(CompileError::Limit {
+            limit: Limit::CompileTime,
+            message: format!("it took more than {} s of processor time", limits.compile_cpu.as_secs()),
+        });
+    }
+    // The system kills where all memory is short, not only the child's.
+    let no_memory =
+        signal == Some(Signal::KILL.as_raw()) || SHORT_OF_MEMORY.iter().any(|s| report.contains(s));
+    if no_memory {
+        return Err(CompileError::Limit {
+            limit: Limit::CompileMemory,
+            message: format!("it needed more than {} bytes", limits.compile_memory_bytes),
+        });
+    }
     if status.code() == Some(i32::from(REFUSED)) {
         return Err(CompileError::Invalid(report.trim().to_owned()));
     }
-    #[cfg(unix)]
-    {
-        use rustix::process::Signal;
-        use std::os::unix::process::ExitStatusExt;
-        let signal = status.signal();
-        if signal == Some(Signal::XCPU.as_raw()) {
-            return Err(CompileError::Limit {
-                limit: Limit::CompileTime,
-                message: format!("it took more than {} s of processor time", limits.compile_cpu.as_secs()),
-            });
-        }
-        // The allocator aborts where memory is short; the system kills where all of it is.
-        let no_memory = signal == Some(Signal::ABORT.as_raw()) && report.contains("memory allocation");
-        if no_memory || signal == Some(Signal::KILL.as_raw()) {
-            return Err(CompileError::Limit {
-                limit: Limit::CompileMemory,
-                message: format!("it needed more than {} bytes", limits.compile_memory_bytes),
-            });
-        }
-    }
     Err(CompileError::Compiler(format!("{status}: {}", report.trim())))
+}
+
+/// How the allocator, the system's mappings and its threads say that there is no memory.
+const SHORT_OF_MEMORY: [&str; 3] =
+    ["memory allocation of", "Cannot allocate memory", "Resource temporarily unavailable"];
+
+#[cfg(unix)]
+fn ending_signal(status: ExitStatus) -> Option<i32> {
+    std::os::unix::process::ExitStatusExt::signal(&status)
+}
+
+#[cfg(not(unix))]
+fn ending_signal(_: ExitStatus) -> Option<i32> {
+    None
 }
 
 /// How a child says that the component is not valid.
@@ -203,5 +213,6 @@ fn compile_as_child() -> Result<(), CompileError> {
 
 fn limit(resource: Resource, soft: u64, hard: u64) -> Result<(), CompileError> {
     let limit = Rlimit { current: Some(soft), maximum: Some(hard) };
-    setrlimit(resource, limit).map_err(|error| CompileError::Compiler(format!("cannot limit itself: {error}")))
+    setrlimit(resource, limit)
+        .map_err(|error| CompileError::Compiler(format!("cannot limit itself: {error}")))
 }

@@ -4,7 +4,7 @@ use crate::{
     limits::{MEMORY_BYTES, TABLE_ELEMENTS},
     sandbox::SandboxError,
 };
-use std::{path::Path, thread, time::Duration};
+use std::{fs, path::Path, thread, time::Duration};
 use wasmtime::{
     Cache, CacheConfig, Config, Enabled, Engine, InstanceAllocationStrategy, PoolingAllocationConfig,
 };
@@ -13,21 +13,67 @@ use wasmtime::{
 /// thread from the next; at a hundred wake-ups a second the ticker itself costs nothing to speak of.
 pub(crate) const TICK: Duration = Duration::from_millis(10);
 
-/// The places for live instances of all kinds. Each takes two memory mappings, and Linux gives a process
-/// 65,530 by default.
-pub(crate) const PLACES: u32 = 30_000;
+/// The places for live instances of all kinds that address space is reserved for. How many of them can be
+/// taken depends on the system as well: see [`Places`].
+const PLACES: u32 = 30_000;
 
 /// The places among [`PLACES`] for strangers' instances that stay alive between calls. Each keeps a stack of
-/// its own, which takes two more mappings.
-pub(crate) const STRANGER_PLACES: u32 = 1_000;
+/// its own.
+const STRANGER_PLACES: u32 = 500;
 
 /// The places among [`PLACES`] for strangers' instances that live for one call only, because every lasting
 /// place was taken. This many can run at once; the others wait.
-pub(crate) const STRANGER_PASSING_PLACES: u32 = 64;
+const STRANGER_PASSING_PLACES: u32 = 64;
 
 /// The places among [`PLACES`] for built-in instances that live for one call only. A call runs on its
 /// caller's thread, so this many threads would have to call at the same instant to need more.
-pub(crate) const PASSING_PLACES: u32 = 512;
+const PASSING_PLACES: u32 = 512;
+
+/// The memory mappings that one instance takes: the stack and the data of its memory, what it allocated, and
+/// the rest that it must not touch.
+const MAPPINGS_PER_PLACE: u32 = 4;
+
+/// The same for a stranger's, whose component may have two memories, and which has a stack of its own.
+const MAPPINGS_PER_STRANGER: u32 = 10;
+
+/// The mappings that are left for everything else in the process.
+const OTHER_MAPPINGS: u32 = 4_000;
+
+/// The mappings that Linux gives a process unless it is told otherwise.
+const DEFAULT_MAPPINGS: u32 = 65_530;
+
+/// How many instances may be alive at once, by kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Places {
+    pub(crate) built_in: u32,
+    pub(crate) built_in_passing: u32,
+    pub(crate) stranger: u32,
+    pub(crate) stranger_passing: u32,
+}
+
+impl Places {
+    /// What this system has room for. On Linux that is bounded by the mappings of a process,
+    /// `vm.max_map_count`; whoever needs more live instances raises it.
+    pub(crate) fn of_this_system() -> Self {
+        let mappings = fs::read_to_string("/proc/sys/vm/max_map_count")
+            .ok()
+            .and_then(|text| text.trim().parse::<u32>().ok())
+            .unwrap_or(DEFAULT_MAPPINGS);
+        Self::within(mappings)
+    }
+
+    fn within(mappings: u32) -> Self {
+        let strangers = STRANGER_PLACES + STRANGER_PASSING_PLACES;
+        let left = mappings.saturating_sub(OTHER_MAPPINGS + strangers * MAPPINGS_PER_STRANGER);
+        let built_in = (left / MAPPINGS_PER_PLACE).min(PLACES - strangers);
+        Self {
+            built_in: built_in.saturating_sub(PASSING_PLACES),
+            built_in_passing: PASSING_PLACES,
+            stranger: STRANGER_PLACES,
+            stranger_passing: STRANGER_PASSING_PLACES,
+        }
+    }
+}
 
 /// The memories that one component may have: its own, and one for an adapter.
 const MEMORIES_PER_COMPONENT: u32 = 2;
@@ -57,7 +103,10 @@ pub(crate) enum Allocation {
 }
 
 /// Makes the engine that modules run on. Nothing but reservations is made up front.
-pub(crate) fn module_engine(allocation: Allocation, cache_dir: Option<&Path>) -> Result<Engine, SandboxError> {
+pub(crate) fn module_engine(
+    allocation: Allocation,
+    cache_dir: Option<&Path>,
+) -> Result<Engine, SandboxError> {
     let mut config = Config::new();
     config
         .concurrency_support(false)
@@ -103,14 +152,15 @@ fn pool() -> PoolingAllocationConfig {
         // then costs no page faults.
         .pagemap_scan(Enabled::Auto)
         .linear_memory_keep_resident(KEEP_RESIDENT_BYTES)
+        .table_keep_resident(TABLE_ELEMENTS * size_of::<usize>())
         .max_unused_warm_slots(WARM_PLACES);
     pool
 }
 
-/// What a freed place keeps resident, in bytes: about what a built-in module touches.
+/// What a freed place keeps resident of its memory, in bytes: about what a built-in module touches.
 const KEEP_RESIDENT_BYTES: usize = 256 * 1024;
 
-/// The freed places that are kept warm, so that what they keep resident stays within 32 MiB.
+/// The freed places that are kept warm, so that what they keep resident stays within a few dozen megabytes.
 const WARM_PLACES: u32 = 128;
 
 /// Starts the thread that moves the engine's epoch. It ends with the engine.
@@ -138,6 +188,14 @@ pub(crate) fn ticks(allowance: Duration) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn places_fit_the_mappings() {
+        let usual = Places::within(DEFAULT_MAPPINGS);
+        assert_eq!((usual.built_in, usual.stranger), (13_460, 500));
+        assert_eq!(Places::within(1_000_000).built_in, 28_924);
+        assert_eq!(Places::within(1_000).built_in, 0);
+    }
 
     #[test]
     fn ticks_never_fall_short() {

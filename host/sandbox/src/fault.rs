@@ -2,6 +2,7 @@
 
 use crate::limits::Limit;
 use gg_core::text;
+use rustix::io::Errno;
 use thiserror::Error;
 use wasmtime::{PoolConcurrencyLimitError, Trap};
 
@@ -50,6 +51,12 @@ impl Fault {
         if error.downcast_ref::<PoolConcurrencyLimitError>().is_some() {
             return Self::stopped(Limit::Instances, "every place for a live instance is taken");
         }
+        if is_no_memory(error) {
+            return Self::stopped(
+                Limit::Instances,
+                "the system has no memory or no mappings left for an instance (vm.max_map_count bounds them)",
+            );
+        }
         let said = format!("{error:#}");
         if said.contains(FUEL_WORDS) {
             return Self::stopped(Limit::ResultSize, "its answer is larger than what may cross at once");
@@ -64,6 +71,13 @@ impl Fault {
             Self::Answer(_) => None,
         }
     }
+}
+
+/// Whether the system refused memory or a mapping.
+fn is_no_memory(error: &wasmtime::Error) -> bool {
+    let by_std = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::raw_os_error);
+    let by_rustix = error.downcast_ref::<Errno>().map(|error| error.raw_os_error());
+    by_std.or(by_rustix) == Some(Errno::NOMEM.raw_os_error())
 }
 
 /// Raised inside a guest's call by the host, where a limit is passed.

@@ -24,7 +24,7 @@ pub use contract::{ContractError, World};
 pub use fault::Fault;
 pub use guest::{Guest, Stay, Tenant, Trust};
 pub use limits::{
-    CALL_DEADLINE, COMPILE_CPU, COMPILE_MEMORY_BYTES, COMPILE_WALL, COMPONENT_BYTES, HOOK_DEADLINE, HOST_CALLS,
-    Limit, Limits, MEMORY_BYTES, RESULT_BYTES, STATE_BYTES, TABLE_ELEMENTS,
+    CALL_DEADLINE, COMPILE_CPU, COMPILE_MEMORY_BYTES, COMPILE_WALL, COMPONENT_BYTES, HOOK_DEADLINE,
+    HOST_CALLS, Limit, Limits, MEMORY_BYTES, RESULT_BYTES, STATE_BYTES, TABLE_ELEMENTS,
 };
 pub use sandbox::{Sandbox, SandboxError, SandboxOptions};

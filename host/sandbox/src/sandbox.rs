@@ -2,7 +2,7 @@
 
 use crate::{
     child::CompilerProcess,
-    engine::{self, Allocation, PASSING_PLACES, PLACES, STRANGER_PASSING_PLACES, STRANGER_PLACES},
+    engine::{self, Allocation, Places},
     fault::Fault,
     guest::{Guest, Stay, Tenant, Trust},
     limits::{Limit, Limits, MEMORY_BYTES},
@@ -56,25 +56,26 @@ pub enum SandboxError {
 pub struct Sandbox {
     pub(crate) engine: Engine,
     pub(crate) options: SandboxOptions,
-    places: Places,
+    places: FreePlaces,
     strangers: OnceLock<StrangerThreads>,
 }
 
-struct Places {
+/// The places that are not taken.
+struct FreePlaces {
     built_in: Arc<Semaphore>,
     built_in_passing: Arc<Semaphore>,
     stranger: Arc<Semaphore>,
     stranger_passing: Arc<Semaphore>,
 }
 
-impl Places {
-    fn new() -> Self {
-        let places = |count: u32| Arc::new(Semaphore::new(count as usize));
+impl FreePlaces {
+    fn all(places: Places) -> Self {
+        let free = |count: u32| Arc::new(Semaphore::new(count as usize));
         Self {
-            built_in: places(PLACES - PASSING_PLACES - STRANGER_PLACES - STRANGER_PASSING_PLACES),
-            built_in_passing: places(PASSING_PLACES),
-            stranger: places(STRANGER_PLACES),
-            stranger_passing: places(STRANGER_PASSING_PLACES),
+            built_in: free(places.built_in),
+            built_in_passing: free(places.built_in_passing),
+            stranger: free(places.stranger),
+            stranger_passing: free(places.stranger_passing),
         }
     }
 }
@@ -90,7 +91,12 @@ impl Sandbox {
         }
         let engine = engine::module_engine(Allocation::Pooled, options.cache_dir.as_deref())?;
         engine::start_ticker(&engine)?;
-        Ok(Arc::new(Self { engine, options, places: Places::new(), strangers: OnceLock::new() }))
+        Ok(Arc::new(Self {
+            engine,
+            options,
+            places: FreePlaces::all(Places::of_this_system()),
+            strangers: OnceLock::new(),
+        }))
     }
 
     /// What guests and compilations may use.

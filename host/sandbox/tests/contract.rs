@@ -1,5 +1,7 @@
 //! What a component is told that does not fit the contract.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "all of this is test code")]
+
 #[path = "support/guest.rs"]
 mod guest;
 
@@ -100,7 +102,10 @@ fn another_signature_is_shown_beside_the_wanted_one() {
 
 #[test]
 fn a_difference_inside_a_named_type_is_shown() {
-    let wit = changed("        body: string,\n    }\n\n    /// A note", "        body: u32,\n    }\n\n    /// A note");
+    let wit = changed(
+        "        body: string,\n    }\n\n    /// A note",
+        "        body: u32,\n    }\n\n    /// A note",
+    );
     let said = said(&of(&wit, "module"));
     assert!(said.contains("-> list<record { title: string, body: string }>"), "{said}");
     assert!(said.contains("-> list<record { title: string, body: u32 }>"), "{said}");
@@ -127,7 +132,10 @@ fn another_version_is_named() {
 
 #[test]
 fn imports_that_gg_does_not_offer_are_named() {
-    let wit = changed("world module {", "interface net { get: func(url: string) -> string; }\nworld module {\n import net;");
+    let wit = changed(
+        "world module {",
+        "interface net { get: func(url: string) -> string; }\nworld module {\n import net;",
+    );
     assert_eq!(
         said(&of(&wit, "module")),
         "it does not fit the world `module` of gg:module@0.1.0\n  \

@@ -41,10 +41,13 @@ fn what_is_wrong_is_given_as_data() {
         .iter()
         .map(|refusal| json!([refusal["code"], refusal["pointer"], refusal["line"], refusal["profile"]]))
         .collect();
-    assert_eq!(places, [
-        json!(["wrong-type", "/agents/0/model/contextWindow", 9, "reader"]),
-        json!(["unknown-key", "/agents/0/maxTurn", 13, "reader"]),
-    ]);
+    assert_eq!(
+        places,
+        [
+            json!(["wrong-type", "/agents/0/model/contextWindow", 9, "reader"]),
+            json!(["unknown-key", "/agents/0/maxTurn", 13, "reader"]),
+        ]
+    );
 }
 
 #[test]

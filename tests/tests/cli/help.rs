@@ -18,7 +18,9 @@ fn the_reference() {
 #[test]
 fn a_command_that_is_none_is_refused() {
     let desk = Desk::new();
-    for arguments in [&[][..], &["rum"], &["run"], &["run", "a.jsonc", "b", "c"], &["show", "x", "--json", "--transcript"]] {
+    for arguments in
+        [&[][..], &["rum"], &["run"], &["run", "a.jsonc", "b", "c"], &["show", "x", "--json", "--transcript"]]
+    {
         let refused = desk.gg(arguments);
         assert_eq!((refused.code, refused.stdout.as_str()), (Some(2), ""), "{arguments:?}");
         assert!(refused.stderr.contains("Usage: gg"), "{arguments:?}: {}", refused.stderr);
@@ -48,7 +50,9 @@ fn completions_for_every_shell() {
 #[test]
 fn schemas_are_json() {
     let desk = Desk::new();
-    for (arguments, title) in [(&["schema"][..], "Configuration"), (&["schema", "events"], "An event of a gg run")] {
+    for (arguments, title) in
+        [(&["schema"][..], "Configuration"), (&["schema", "events"], "An event of a gg run")]
+    {
         let schema = desk.gg(arguments);
         assert_eq!(schema.code, Some(0));
         let schema: serde_json::Value = serde_json::from_str(&schema.stdout).unwrap();

@@ -27,7 +27,7 @@ fn the_first_signal_ends_the_run_cleanly() {
         let desk = slow();
         let mut child = desk.start(&["run", "agents.jsonc", "Go", "--workspace", "work", "--json"]);
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        lines.by_ref().find(|line| line.as_ref().unwrap().contains("\"turn_started\"")).unwrap().unwrap();
+        lines.by_ref().find(|line| line.as_ref().unwrap().contains("\"type\":\"message\"")).unwrap().unwrap();
         signal(&child, name);
         let last: Value = serde_json::from_str(&lines.last().unwrap().unwrap()).unwrap();
         assert_eq!((&last["type"], &last["ending"]["how"]), (&json!("run_ended"), &json!("cancelled")));

@@ -61,7 +61,8 @@ fn runs_are_listed_and_found_by_a_part_of_their_names() {
 
     let listed = desk.gg(&["runs", "--json"]).stdout;
     let listed: Value = serde_json::from_str(listed.trim_end()).unwrap();
-    let facts = json!([listed["run"], listed["status"], listed["ending"]["outcome"], listed["usage"]["input"]]);
+    let facts =
+        json!([listed["run"], listed["status"], listed["ending"]["outcome"], listed["usage"]["input"]]);
     assert_eq!(facts, json!([name, "ended", "success", 2700]));
 
     let whole = desk.gg(&["show", &name]);

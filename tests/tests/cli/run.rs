@@ -49,9 +49,7 @@ fn quiet_leaves_the_result_alone() {
 
 #[test]
 fn how_the_root_ends_decides_the_exit_code() {
-    let finish = |outcome: &str| {
-        json!([{ "calls": [{ "name": "finish", "arguments": { "outcome": outcome, "text": "So it is." } }] }])
-    };
+    let finish = |outcome: &str| json!([{ "calls": [{ "name": "finish", "arguments": { "outcome": outcome, "text": "So it is." } }] }]);
     let looks = json!([{ "times": 9, "calls": [{ "name": "list_files", "arguments": {} }] }]);
     let fails = json!([{ "error": { "kind": "auth", "message": "no such key" } }]);
     for (replies, code, text, says) in [
@@ -89,12 +87,25 @@ fn what_cannot_be_run_is_refused() {
         (&["run", "nothing.jsonc", "Go"], none, "cannot read nothing.jsonc"),
         (&["run", "agents.jsonc", "Go", "--workspace", "nowhere"], none, "cannot use the workspace nowhere"),
         (&["run", "agents.jsonc", "Go", "--workspace", "agents.jsonc"], none, "is not a folder"),
-        (&["run", "agents.jsonc", "Go", "--workspace", "work", "--runs", "agents.jsonc"], none, "agents.jsonc"),
+        (
+            &["run", "agents.jsonc", "Go", "--workspace", "work", "--runs", "agents.jsonc"],
+            none,
+            "agents.jsonc",
+        ),
         (&["run", "agents.jsonc", "Go"], none, "lies inside the workspace"),
-        (&["run", "agents.jsonc", "Go", "--workspace", "work", "--runs", "work/new/runs"], none, "lies inside"),
+        (
+            &["run", "agents.jsonc", "Go", "--workspace", "work", "--runs", "work/new/runs"],
+            none,
+            "lies inside",
+        ),
     ] {
         let refused = desk.gg_reading(arguments, input);
-        assert_eq!((refused.code, refused.stdout.as_str()), (Some(2), ""), "{arguments:?}: {}", refused.stderr);
+        assert_eq!(
+            (refused.code, refused.stdout.as_str()),
+            (Some(2), ""),
+            "{arguments:?}: {}",
+            refused.stderr
+        );
         assert!(refused.stderr.starts_with("error: "), "{arguments:?}: {}", refused.stderr);
         assert!(refused.stderr.contains(says), "{arguments:?}: {}", refused.stderr);
     }

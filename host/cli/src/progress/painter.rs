@@ -8,7 +8,7 @@
 use crate::styled::{Colour, Line};
 use crossterm::{
     QueueableCommand,
-    cursor::{Hide, MoveToColumn, MoveUp, Show},
+    cursor::{Hide, MoveDown, MoveToColumn, MoveUp, Show},
     style::Print,
     terminal::{BeginSynchronizedUpdate, Clear, ClearType, EndSynchronizedUpdate},
 };
@@ -30,25 +30,24 @@ impl<W: Write> Painter<W> {
     }
 
     /// Puts `above` where the live area stood, and `area` below them, on a terminal that is now so many
-    /// columns wide. Every line of `area` must be narrower than that.
+    /// columns wide. Every line must be narrower than that.
     pub(crate) fn paint(&mut self, above: &[Line], area: &[Line], columns: u16) -> io::Result<()> {
         self.out.queue(BeginSynchronizedUpdate)?;
         if !self.hidden {
             self.out.queue(Hide)?;
             self.hidden = true;
         }
-        self.erase(columns)?;
-        for line in above {
-            self.out.queue(Print(line.render(self.colour)))?.queue(Print("\n"))?;
-        }
-        for (at, line) in area.iter().enumerate() {
+        self.to_the_top(columns)?;
+        for (at, line) in above.iter().chain(area).enumerate() {
             if at > 0 {
                 self.out.queue(Print("\n"))?;
             }
-            self.out.queue(Print(line.render(self.colour)))?;
+            self.out.queue(Clear(ClearType::UntilNewLine))?.queue(Print(line.render(self.colour)))?;
         }
+        // What is left of a larger area. Not cleared from its top, because some terminals move what is cleared
+        // from their first row on into their scrollback.
+        self.out.queue(Clear(ClearType::FromCursorDown))?.queue(EndSynchronizedUpdate)?;
         self.drawn = area.iter().map(Line::width).collect();
-        self.out.queue(EndSynchronizedUpdate)?;
         self.out.flush()
     }
 
@@ -57,25 +56,26 @@ impl<W: Write> Painter<W> {
         if !self.hidden {
             return Ok(());
         }
-        self.erase(columns)?;
+        let rows = self.to_the_top(columns)?;
+        self.out.queue(Clear(ClearType::UntilNewLine))?;
+        if rows > 1 {
+            self.out.queue(MoveDown(1))?.queue(Clear(ClearType::FromCursorDown))?.queue(MoveUp(1))?;
+        }
         self.out.queue(Show)?;
         self.hidden = false;
+        self.drawn.clear();
         self.out.flush()
     }
 
-    fn erase(&mut self, columns: u16) -> io::Result<()> {
-        if self.drawn.is_empty() {
-            return Ok(());
-        }
+    /// Goes to where the live area begins, and says how many rows it takes.
+    fn to_the_top(&mut self, columns: u16) -> io::Result<usize> {
         let rows: usize = self.drawn.iter().map(|width| rows(*width, columns)).sum();
         self.out.queue(MoveToColumn(0))?;
         // To move up by 0 would move up by 1.
         if let Some(up) = u16::try_from(rows).ok().and_then(|rows| rows.checked_sub(1)).filter(|up| *up > 0) {
             self.out.queue(MoveUp(up))?;
         }
-        self.out.queue(Clear(ClearType::FromCursorDown))?;
-        self.drawn.clear();
-        Ok(())
+        Ok(rows)
     }
 }
 

@@ -16,7 +16,7 @@ impl<'a> Check<'a> {
                 match ids.get(id) {
                     Some(first) => {
                         let message =
-                            format!("the id {:?} is taken by agent {}", text::glance(id, 64), first + 1);
+                            format!("the id {:?} is taken by agent {}", text::glance(id, 80), first + 1);
                         let help = "give each agent an id of its own".into();
                         self.refuse(Code::DuplicateAgent, &pointer, Mark::Value, message, help);
                     }
@@ -44,7 +44,7 @@ impl<'a> Check<'a> {
         if let (Some((provider, pointer)), Some(providers)) = (model.text("provider"), root.map("providers"))
             && !providers.contains_key(provider)
         {
-            let message = format!("there is no provider {:?}", text::glance(provider, 64));
+            let message = format!("there is no provider {:?}", text::glance(provider, 80));
             let known = providers.keys().map(String::as_str);
             self.refuse_unknown(Code::UnknownProvider, &pointer, Mark::Value, message, provider, known);
         }
@@ -77,7 +77,7 @@ impl<'a> Check<'a> {
             if source.is_some() && enabled.has_unknown {
                 continue;
             }
-            let message = format!("nothing this agent enables offers the call {:?}", text::glance(name, 64));
+            let message = format!("nothing this agent enables offers the call {:?}", text::glance(name, 80));
             match source {
                 Some(kind) => {
                     let help = format!("enable the capability {kind:?} and its features, which offer it");

@@ -12,6 +12,9 @@ use std::{
 /// The call that gg itself offers to every agent.
 const FINISH: &str = "finish";
 
+/// The capability that every agent has.
+const HISTORY: &str = "history";
+
 /// The capability whose params name a model.
 const COMPACTION: &str = "compaction";
 
@@ -47,7 +50,7 @@ impl<'a> Check<'a> {
                 continue;
             };
             if !seen.insert(id) {
-                let message = format!("this agent already lists {:?}", text::glance(id, 64));
+                let message = format!("this agent already lists {:?}", text::glance(id, 80));
                 self.refuse(
                     Code::DuplicateCapability,
                     &pointer,
@@ -56,7 +59,7 @@ impl<'a> Check<'a> {
                     "keep one of the two".into(),
                 );
             }
-            if let Some(off) = capability.get("enabled").filter(|at| id == "history" && at.value == false) {
+            if let Some(off) = capability.get("enabled").filter(|at| id == HISTORY && at.value == false) {
                 let message = "an agent without its history could not hold a conversation".into();
                 let help = "set it to true, or leave the capability out: every agent has it".into();
                 self.refuse(Code::HistoryOff, &off.pointer, Mark::Value, message, help);
@@ -65,7 +68,7 @@ impl<'a> Check<'a> {
                 Found::Known(known) => {
                     self.params(&capability, &known);
                     let features = self.features(&capability, known.kind);
-                    if is_on(&capability) {
+                    if is_on(&capability) || id == HISTORY {
                         self.offer(&mut enabled, known.kind, &features, &pointer);
                     }
                 }
@@ -73,8 +76,8 @@ impl<'a> Check<'a> {
                 Found::Unknown => enabled.has_unknown |= is_on(&capability),
             }
         }
-        if !seen.contains("history")
-            && let Some(history) = self.catalogue.kinds.get("history")
+        if !seen.contains(HISTORY)
+            && let Some(history) = self.catalogue.kinds.get(HISTORY)
         {
             let features = defaults(history);
             self.offer(&mut enabled, history, &features, &agent.pointer);
@@ -91,7 +94,7 @@ impl<'a> Check<'a> {
                     self.component_of(id, id, pointer)
                 }
                 None => {
-                    let message = format!("there is no capability {:?}", text::glance(id, 64));
+                    let message = format!("there is no capability {:?}", text::glance(id, 80));
                     let components = root.entries("components").into_iter().map(|(name, _)| name);
                     let known: Vec<&str> = self.kinds.keys().copied().chain(components).collect();
                     self.refuse_unknown(Code::UnknownCapability, pointer, Mark::Value, message, id, known);
@@ -107,7 +110,7 @@ impl<'a> Check<'a> {
         if root.map("components").is_some_and(|map| map.contains_key(name)) {
             return self.component_of(name, id, &at);
         }
-        let message = format!("there is no component {:?}", text::glance(name, 64));
+        let message = format!("there is no component {:?}", text::glance(name, 80));
         match root.entries("components")[..] {
             [] => {
                 let help = format!("name its file: \"components\": {{ {name:?}: {{ \"path\": \"…\" }} }}");
@@ -130,11 +133,11 @@ impl<'a> Check<'a> {
         }
         let message = format!(
             "the component {:?} is of the kind {:?}, not {:?}",
-            text::glance(name, 64),
-            text::glance(&kind.kind, 64),
-            text::glance(id, 64)
+            text::glance(name, 80),
+            text::glance(&kind.kind, 80),
+            text::glance(id, 80)
         );
-        let help = format!("use it under the capability id {:?}", text::glance(&kind.kind, 64));
+        let help = format!("use it under the capability id {:?}", text::glance(&kind.kind, 80));
         self.refuse(Code::ComponentKind, at, Mark::Value, message, help);
         Found::Unusable
     }
@@ -172,7 +175,7 @@ impl<'a> Check<'a> {
                 continue;
             }
             let message =
-                format!("{:?} has no feature {:?}", text::glance(&kind.kind, 64), text::glance(name, 64));
+                format!("{:?} has no feature {:?}", text::glance(&kind.kind, 80), text::glance(name, 80));
             let known = kind.features.iter().map(|feature| feature.name.as_str());
             self.refuse_unknown(Code::UnknownFeature, &feature.pointer, Mark::Key, message, name, known);
         }
@@ -192,8 +195,8 @@ impl<'a> Check<'a> {
                     let by = if *first == FINISH { "gg itself".to_owned() } else { format!("{first:?}") };
                     let message = format!(
                         "{:?} offers the call {:?}, and so does {by}",
-                        text::glance(&kind.kind, 64),
-                        text::glance(&call.name, 64)
+                        text::glance(&kind.kind, 80),
+                        text::glance(&call.name, 80)
                     );
                     let help =
                         "turn one of the two off, or use a component that names the call differently".into();

@@ -12,11 +12,11 @@ impl Check<'_> {
         for (name, component) in self.root().entries("components") {
             let Some((_, path)) = component.text("path") else { continue };
             match self.catalogue.components.get(name) {
-                None => self.component_unreadable(&path, "it was not looked for"),
+                None => self.component_unreadable(&path, "the component was not looked for"),
                 Some(Err(ComponentFault::Unreadable(why))) => self.component_unreadable(&path, why),
                 Some(Err(ComponentFault::Digest(actual))) => {
                     let at = format!("{}/sha256", component.pointer);
-                    let message = format!("the file's SHA-256 digest is {}", text::glance(actual, 64));
+                    let message = format!("the file's SHA-256 digest is {}", text::glance(actual, 80));
                     let help = "if this file is the one you mean, write that digest here".into();
                     self.refuse(Code::ComponentDigest, &at, Mark::Value, message, help);
                 }
@@ -38,7 +38,7 @@ impl Check<'_> {
     }
 
     fn component_unreadable(&mut self, path: &str, why: &str) {
-        let message = format!("the component cannot be read: {}", text::glance(why, FAULT_CHARS));
+        let message = text::glance(why, FAULT_CHARS);
         let help = "paths are relative to the folder of the configuration".into();
         self.refuse(Code::ComponentUnreadable, path, Mark::Value, message, help);
     }

@@ -315,6 +315,10 @@ fn what_another_refusal_leaves_open_is_not_refused_too() {
     let typo = with("/agents/0/capabilities/0/id", json!("workspce"));
     assert_eq!(refused(&typo), [(UnknownCapability, "/agents/0/capabilities/0/id".into())]);
 
+    let mut off = with("/agents/0/capabilities/3", json!({ "id": "history", "enabled": false }));
+    put(&mut off, "/agents/0/calls", json!(["archive_thread"]));
+    assert_eq!(refused(&off), [(HistoryOff, "/agents/0/capabilities/3/enabled".into())]);
+
     let none = with("/providers", Value::Null);
     assert_eq!(refused(&none), [(MissingValue, String::new())]);
 }
@@ -416,6 +420,14 @@ fn the_editors_schema_agrees_with_the_check() {
     assert_eq!(schema.check(&with("/agents/0/capabilities/1/features", json!({ "no": true }))).len(), 1);
     let configuration = check(&Source::parse("test", &base().to_string()).unwrap(), &catalogue()).unwrap();
     assert_eq!(schema.check(&serde_json::to_value(configuration).unwrap()), []);
+}
+
+#[test]
+fn a_digest_is_said_whole() {
+    let document = with("/components/changed", json!({ "path": "m", "sha256": "1".repeat(64) }));
+    let source = Source::parse("test", &document.to_string()).unwrap();
+    let refusals = check(&source, &catalogue()).unwrap_err();
+    assert_eq!(refusals[0].message, format!("the file's SHA-256 digest is {}", "0".repeat(64)));
 }
 
 fn any_json() -> impl Strategy<Value = Value> {

@@ -25,7 +25,7 @@ const DATA: u32 = 1024;
 
 impl Data {
     fn put(&mut self, bytes: &[u8]) -> [u32; 2] {
-        while self.0.len() % 8 != 0 {
+        while !self.0.len().is_multiple_of(8) {
             self.0.push(0);
         }
         let at = DATA + self.0.len() as u32;
@@ -53,7 +53,8 @@ struct Misdeed {
 
 const LOOP: &str = "(loop $ever (br $ever))";
 const DEEP: &str = "(call $deep)";
-const GROW: &str = "(loop $more (br_if $more (i32.ne (memory.grow (i32.const 64)) (i32.const -1)))) unreachable";
+const GROW: &str =
+    "(loop $more (br_if $more (i32.ne (memory.grow (i32.const 64)) (i32.const -1)))) unreachable";
 const TABLE: &str = "(drop (table.grow $table (ref.null func) (i32.const 20000))) unreachable";
 const TRAP: &str = "unreachable";
 const WILD: &str = "(return (i32.const -16))";
@@ -66,7 +67,13 @@ fn counter(misdeed: Option<Misdeed>) -> Vec<u8> {
     let object = data.put(br#"{"type":"object"}"#);
     let about = data.put(b"For tests.");
     let mut specs = Vec::new();
-    let calls = [("bump", "acting"), ("peek", "read-only"), ("arm", "read-only"), ("no", "acting"), ("words", "acting")];
+    let calls = [
+        ("bump", "acting"),
+        ("peek", "read-only"),
+        ("arm", "read-only"),
+        ("no", "acting"),
+        ("words", "acting"),
+    ];
     for (name, effect) in calls {
         let texts = [data.put(name.as_bytes()), about, object, data.put(effect.as_bytes())];
         specs.extend(texts.concat());

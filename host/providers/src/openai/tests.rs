@@ -263,6 +263,14 @@ async fn the_total_timeout_counts_retries_and_names_the_last_failure() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_timeout_beyond_the_clock_is_no_panic() {
+    let server = Server::new([Act::Down, ok()]);
+    let mut client = client(&server, 5);
+    (client.settings.total_timeout, client.settings.idle_timeout) = (Duration::MAX, Duration::MAX);
+    assert_eq!(ask(&client).await, Ok(2));
+}
+
+#[tokio::test(start_paused = true)]
 async fn silence_is_a_failure_and_comments_are_not_silence() {
     let idle = Err(ModelError::IdleTimeout { after: Duration::from_secs(60) });
     assert_eq!(ask(&client(&Server::new([Act::Hang]), 0)).await, idle);

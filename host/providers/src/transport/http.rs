@@ -91,9 +91,9 @@ fn parse_base(base_url: &str) -> Result<Url, BuildProblem> {
 fn header_map(key: Option<&Secret>, headers: &BTreeMap<String, String>) -> Result<HeaderMap, BuildProblem> {
     let mut map = HeaderMap::new();
     map.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    if let Some(key) = key {
-        let mut value = HeaderValue::from_str(&format!("Bearer {}", key.expose().trim()))
-            .map_err(|_| BuildProblem::Key)?;
+    if let Some(key) = key.filter(|key| !key.expose().is_empty()) {
+        let mut value =
+            HeaderValue::from_str(&format!("Bearer {}", key.expose())).map_err(|_| BuildProblem::Key)?;
         value.set_sensitive(true);
         map.insert(AUTHORIZATION, value);
     }

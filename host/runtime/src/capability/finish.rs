@@ -23,7 +23,8 @@ pub(crate) fn spec() -> CallSpec {
                     "description": "Whether the work is done."
                 },
                 "text": { "type": "string", "description": "The final answer, or why it could not be given." },
-                "data": { "description": "Facts for a program to read, of any JSON type." }
+                // An object, because servers that turn schemas into grammars refuse one without a type.
+                "data": { "type": "object", "description": "Facts for a program to read, by name." }
             },
             "required": ["outcome", "text"],
             "additionalProperties": false

@@ -55,10 +55,8 @@ fn interfaces<'a>(
 pub(super) fn guess(found: &Resolve, world: WorldId) -> World {
     let world = &found.worlds[world];
     let has = |name: Name, interface: &str| name.package == PACKAGE && name.interface == interface;
-    let exports_window =
-        interfaces(found, world.exports.iter()).any(|(name, _)| has(name, "window"));
-    let imports_messages =
-        interfaces(found, world.imports.iter()).any(|(name, _)| has(name, "messages"));
+    let exports_window = interfaces(found, world.exports.iter()).any(|(name, _)| has(name, "window"));
+    let imports_messages = interfaces(found, world.imports.iter()).any(|(name, _)| has(name, "messages"));
     if exports_window || imports_messages { World::History } else { World::Module }
 }
 
@@ -82,16 +80,9 @@ pub(super) fn compare(own: &Own, world: World, found: &Resolve, found_world: Wor
     problems.truncate(MAX_PROBLEMS);
 
     let named = interfaces(found, found_world.exports.iter().chain(found_world.imports.iter()));
-    let built_for: BTreeSet<String> = named
-        .filter(|(name, _)| name.package == PACKAGE)
-        .filter_map(|(name, _)| name.version)
-        .collect();
-    Mismatch {
-        world,
-        wanted: own.version.clone(),
-        built_for: built_for.into_iter().collect(),
-        problems,
-    }
+    let built_for: BTreeSet<String> =
+        named.filter(|(name, _)| name.package == PACKAGE).filter_map(|(name, _)| name.version).collect();
+    Mismatch { world, wanted: own.version.clone(), built_for: built_for.into_iter().collect(), problems }
 }
 
 fn missing(wanted: &Name, found: &[(Name, InterfaceId)]) -> Difference {

@@ -88,11 +88,11 @@ impl Writer<'_> {
         }
         let definition = &self.resolve.types[id];
         // An alias of a plain type keeps its name in the contract's text, and stands for the type itself.
-        if let (Names::Short, Some(name)) = (self.names, &definition.name) {
-            if !matches!(definition.kind, TypeDefKind::Type(Type::String)) {
-                self.out.push_str(name);
-                return;
-            }
+        if let (Names::Short, Some(name)) = (self.names, &definition.name)
+            && !matches!(definition.kind, TypeDefKind::Type(Type::String))
+        {
+            self.out.push_str(name);
+            return;
         }
         match &definition.kind {
             TypeDefKind::Type(ty) => self.ty(ty, depth),

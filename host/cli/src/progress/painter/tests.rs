@@ -51,14 +51,33 @@ impl Terminal {
             "?2026h" | "?2026l" => {}
             "1G" => self.at.1 = self.rows()[self.cursor_row()].1,
             "J" => {
+                assert!(self.cursor_row() > 0 || self.at.1 > 0, "some terminals scroll then");
                 self.lines.truncate(self.at.0 + 1);
                 self.lines[self.at.0].truncate(self.at.1);
             }
+            "K" => self.clear_row(),
+            "1B" => self.at = self.rows()[self.cursor_row() + 1],
             up if up.ends_with('A') => {
                 let up: usize = up[..up.len() - 1].parse().unwrap();
                 self.at = self.rows()[self.cursor_row().saturating_sub(up)];
             }
             other => panic!("the painter sent {other:?}"),
+        }
+    }
+
+    /// From the cursor, which stands at a row's start, to the row's end. The row is then no longer a part of
+    /// the line that was wrapped into it.
+    fn clear_row(&mut self) {
+        let (line, place) = self.at;
+        assert!(place.is_multiple_of(self.columns));
+        let mut row = self.lines[line].split_off(place);
+        let after = row.split_off(row.len().min(self.columns));
+        if !after.is_empty() {
+            self.lines.insert(line + 1, after);
+        }
+        if place > 0 {
+            self.lines.insert(line + 1, Vec::new());
+            self.at = (line + 1, 0);
         }
     }
 
@@ -125,8 +144,12 @@ fn nothing_is_left_over_whatever_the_width_becomes() {
         assert!(!terminal.borrow().cursor_shows);
     }
     painter.close(60).unwrap();
-    finished.push(String::new());
-    assert_eq!(terminal.borrow().text(), finished);
+    let mut left = terminal.borrow().text();
+    while left.last().is_some_and(String::is_empty) {
+        left.pop();
+    }
+    assert_eq!(left, finished);
+    assert_eq!(terminal.borrow().at, (finished.len(), 0), "what comes next stands right below");
     assert!(terminal.borrow().cursor_shows);
 }
 
