@@ -371,10 +371,8 @@ async fn answers_that_cannot_be_read_are_refused() {
             let loaded = guests().load_misdescribed(world, how);
             assert!(matches!(&loaded, Err(LoadError::Describe(error)) if is_answer(error)), "{loaded:?}");
         }
-        for how in ["bad-json"] {
-            let loaded = guests().load_misdescribed(world, how);
-            assert!(matches!(&loaded, Err(LoadError::Descriptor(_))), "{loaded:?}");
-        }
+        let loaded = guests().load_misdescribed(world, "bad-json");
+        assert!(matches!(&loaded, Err(LoadError::Descriptor(_))), "{loaded:?}");
     }
 }
 

@@ -90,6 +90,21 @@ pub struct Fault {
     pub help: String,
 }
 
+impl std::fmt::Display for Fault {
+    /// The place, what is wrong, and what would be right, on one line.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let place = text::glance(&self.pointer, GLANCE);
+        if !place.is_empty() {
+            write!(f, "{place}: ")?;
+        }
+        f.write_str(&text::glance(&self.message, 2 * GLANCE))?;
+        if !self.help.is_empty() {
+            write!(f, " ({})", text::glance(&self.help, 2 * GLANCE))?;
+        }
+        Ok(())
+    }
+}
+
 /// A JSON Schema (2020-12) that is ready to check values.
 #[derive(Debug)]
 pub struct ValueSchema {

@@ -192,3 +192,95 @@ fn length(what: &str, text: &str, most: usize) -> Result<(), DescriptorError> {
 fn count(what: &'static str, found: usize, most: usize) -> Result<(), DescriptorError> {
     if found <= most { Ok(()) } else { Err(DescriptorError::TooMany { what, found, most }) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sound() -> types::Descriptor {
+        types::Descriptor {
+            kind: "glossary".into(),
+            title: "Glossary".into(),
+            calls: vec![call("look_up")],
+            params: r#"{"type":"object"}"#.into(),
+            features: vec![feature("edit")],
+            state_format: "org.example.glossary/1".into(),
+        }
+    }
+
+    fn call(name: &str) -> types::CallSpec {
+        types::CallSpec {
+            name: name.into(),
+            description: "Looks a word up.".into(),
+            parameters: r#"{"type":"object"}"#.into(),
+            effect: "read-only".into(),
+            feature: Some("edit".into()),
+        }
+    }
+
+    fn feature(name: &str) -> types::Feature {
+        types::Feature { name: name.into(), description: "Lets it be edited.".into(), enabled: true }
+    }
+
+    fn said(change: impl FnOnce(&mut types::Descriptor)) -> String {
+        let mut descriptor = sound();
+        change(&mut descriptor);
+        match check(descriptor, World::Module) {
+            Ok(_) => "accepted".into(),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn a_sound_descriptor_is_taken_over() {
+        let checked = check(sound(), World::Module).unwrap();
+        let object = serde_json::json!({ "type": "object" });
+        assert_eq!(
+            checked.descriptor,
+            Descriptor {
+                kind: "glossary".into(),
+                title: "Glossary".into(),
+                calls: vec![CallSpec {
+                    name: "look_up".into(),
+                    description: "Looks a word up.".into(),
+                    parameters: object.clone(),
+                    effect: Effect::ReadOnly,
+                    feature: Some("edit".into()),
+                }],
+                params: object,
+                features: vec![Feature {
+                    name: "edit".into(),
+                    description: "Lets it be edited.".into(),
+                    enabled: true,
+                }],
+                state_format: "org.example.glossary/1".into(),
+            }
+        );
+        assert_eq!(checked.schemas.len(), 1);
+    }
+
+    #[test]
+    fn what_breaks_the_contract_is_named() {
+        let long = "x".repeat(9000);
+        for (problem, wanted) in [
+            (said(|d| d.kind = "Glossary".into()), "the kind `Glossary` is not a name"),
+            (said(|d| d.kind = "history".into()), "its kind is `history`"),
+            (said(|d| d.kind = String::new()), "the kind `` is not a name"),
+            (said(|d| d.title = long.clone()), "the title has 9000 bytes"),
+            (said(|d| d.state_format = String::new()), "the state's format `` is not a name"),
+            (said(|d| d.params = "[]".into()), "the schema of `params` is not a JSON Schema of an object"),
+            (said(|d| d.calls.push(call("look_up"))), "the call `look_up` is there twice"),
+            (said(|d| d.calls[0].name = "look up".into()), "the call `look up` is not a name"),
+            (said(|d| d.calls[0].description = long.clone()), "the description of `look_up` has 9000 bytes"),
+            (said(|d| d.calls[0].parameters = "{".into()), "the schema of `look_up` is not"),
+            (said(|d| d.calls[0].effect = "writing".into()), "the call `look_up` has the effect `writing`"),
+            (said(|d| d.calls[0].feature = Some("x".into())), "is offered by the feature `x`"),
+            (said(|d| d.calls = (0..65).map(|n| call(&format!("c{n}"))).collect()), "65 calls"),
+            (said(|d| d.features.push(feature("edit"))), "the feature `edit` is there twice"),
+            (said(|d| d.features[0].name = "é".into()), "the feature `é` is not a name"),
+        ] {
+            assert!(problem.contains(wanted), "{problem} does not contain {wanted:?}");
+        }
+        assert!(check(sound(), World::History).is_err());
+    }
+}

@@ -175,7 +175,7 @@ impl Agent {
         let mut lent = Vec::with_capacity(messages.len());
         for (message, keep) in messages {
             let entry = Entry::of(&message, turn, gg_core::tokens::of_message(&message), keep);
-            lent.push(self.record_message(turn, message, entry));
+            lent.push(self.record_message(message, entry));
         }
         let context = self.context(turn, Phase::Now);
         if let Err(error) = self.history.append(&context, lent).await {
@@ -186,7 +186,7 @@ impl Agent {
     }
 
     /// Puts a message into the record and the stream, and says what the history may know of it.
-    fn record_message(&mut self, turn: Turn, message: Message, entry: Entry) -> gg_modules::LentMessage {
+    fn record_message(&mut self, message: Message, entry: Entry) -> gg_modules::LentMessage {
         let lent = gg_modules::LentMessage {
             entry,
             calls: message.calls().map(|call| call.id.clone()).collect(),
@@ -194,7 +194,7 @@ impl Agent {
         };
         let message = Arc::new(message);
         self.lender.lend(&message);
-        self.event(Event::Message { turn, message });
+        self.event(Event::Message { turn: entry.turn, message });
         lent
     }
 
@@ -204,9 +204,8 @@ impl Agent {
     }
 
     async fn commit_as(&mut self, status: AgentStatus) -> Result<(), Stop> {
-        let turn = self.history.window().turn;
-        for (message, _) in self.lender.take_notes() {
-            self.event(Event::Message { turn, message });
+        for (message, entry) in self.lender.take_notes() {
+            self.event(Event::Message { turn: entry.turn, message });
         }
         let mut written = Vec::new();
         for (kind, module) in self.all_modules() {

@@ -86,17 +86,16 @@ impl Sandbox {
     /// # Errors
     /// See [`SandboxError`].
     pub fn new(options: SandboxOptions) -> Result<Arc<Self>, SandboxError> {
+        Self::with_places(options, Places::of_this_system())
+    }
+
+    fn with_places(options: SandboxOptions, places: Places) -> Result<Arc<Self>, SandboxError> {
         if options.limits.memory_bytes > MEMORY_BYTES {
             return Err(SandboxError::Memory(options.limits.memory_bytes));
         }
         let engine = engine::module_engine(Allocation::Pooled, options.cache_dir.as_deref())?;
         engine::start_ticker(&engine)?;
-        Ok(Arc::new(Self {
-            engine,
-            options,
-            places: FreePlaces::all(Places::of_this_system()),
-            strangers: OnceLock::new(),
-        }))
+        Ok(Arc::new(Self { engine, options, places: FreePlaces::all(places), strangers: OnceLock::new() }))
     }
 
     /// What guests and compilations may use.
@@ -195,4 +194,38 @@ impl Sandbox {
 
 fn no_place() -> Fault {
     Fault::stopped(Limit::Instances, "every place for a live instance is taken")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_guest_without_a_lasting_place_stays_for_one_call() {
+        let places = Places { built_in: 1, built_in_passing: 1, stranger: 0, stranger_passing: 1 };
+        let sandbox = Sandbox::with_places(SandboxOptions::default(), places).unwrap();
+        let first = sandbox.built_in_guest(()).unwrap();
+        let second = sandbox.built_in_guest(()).unwrap();
+        assert_eq!((first.stay(), second.stay()), (Stay::Lasting, Stay::Passing));
+        assert_eq!(sandbox.built_in_guest(()).map(|_| ()).unwrap_err().limit(), Some(Limit::Instances));
+        drop(first);
+        assert_eq!(sandbox.built_in_guest(()).unwrap().stay(), Stay::Lasting);
+
+        let stranger = sandbox.stranger_guest(()).await.unwrap();
+        assert_eq!((stranger.stay(), stranger.trust()), (Stay::Passing, Trust::Stranger));
+        let mut waiting = Box::pin(sandbox.stranger_guest(()));
+        let is_waiting = std::future::poll_fn(|context| {
+            std::task::Poll::Ready(waiting.as_mut().poll(context).is_pending())
+        });
+        assert!(is_waiting.await);
+        drop(stranger);
+        assert_eq!(waiting.await.unwrap().stay(), Stay::Passing);
+    }
+
+    #[test]
+    fn more_memory_than_there_is_room_for_is_refused() {
+        let limits = Limits { memory_bytes: MEMORY_BYTES + 1, ..Limits::default() };
+        let refused = Sandbox::new(SandboxOptions { limits, ..SandboxOptions::default() });
+        assert!(matches!(refused, Err(SandboxError::Memory(bytes)) if bytes == MEMORY_BYTES + 1));
+    }
 }

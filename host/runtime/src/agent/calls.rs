@@ -307,21 +307,12 @@ async fn run_in_workspace(
 
 /// What is wrong with a call's arguments, by the schema that was offered.
 fn faults(tool: &Tool, arguments: &Value) -> Option<String> {
-    let faults: Vec<String> = tool
-        .arguments
-        .check(arguments)
-        .into_iter()
-        .take(MAX_FAULTS)
-        .map(|fault| {
-            let help = if fault.help.is_empty() { String::new() } else { format!(" ({})", fault.help) };
-            let place = if fault.pointer.is_empty() { String::new() } else { format!("{}: ", fault.pointer) };
-            text::cut_saying_so(format!("{place}{}{help}", fault.message), MAX_ECHO_BYTES)
-        })
-        .collect();
+    let faults = tool.arguments.check(arguments);
     if faults.is_empty() {
         return None;
     }
-    Some(format!("the arguments do not fit {}: {}", tool.spec.name, faults.join("; ")))
+    let said: Vec<String> = faults.iter().take(MAX_FAULTS).map(ToString::to_string).collect();
+    Some(format!("the arguments do not fit {}: {}", tool.spec.name, said.join("; ")))
 }
 
 fn object(arguments: &Arguments) -> &Map<String, Value> {

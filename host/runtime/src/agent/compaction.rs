@@ -76,7 +76,7 @@ impl Agent {
             let message = Message::user(self.shared.store.next_message_id(), Origin::Summary, text);
             let entry = Entry::of(&message, last, tokens::of_message(&message), Keep::Foldable);
             summaries.push(message.id);
-            let message = self.record_message(turn, message, entry);
+            let message = self.record_message(message, entry);
             recorded.push(Summary { first: segment.first, last: segment.last, message });
         }
         if let Err(error) = self.history.folded(&context, recorded).await {

@@ -39,10 +39,14 @@ impl Agent {
                     Err(super::compaction::CompactError::Stop(stop)) => return Err(stop),
                     Err(super::compaction::CompactError::Not(why)) => return Err(self.fail(turn, why)),
                 }
-                self.ask_once(turn).await?.map_err(|error| self.fail(turn, error))
+                self.ask_once(turn).await?.map_err(|error| self.model_failed(turn, &error))
             }
-            Err(error) => Err(self.fail(turn, error)),
+            Err(error) => Err(self.model_failed(turn, &error)),
         }
+    }
+
+    fn model_failed(&self, turn: Turn, error: &ModelError) -> Stop {
+        self.fail(turn, format_args!("{error}. {}", error.hint()))
     }
 
     async fn ask_once(&mut self, turn: Turn) -> Result<Result<Reply, ModelError>, Stop> {

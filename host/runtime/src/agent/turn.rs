@@ -75,13 +75,13 @@ impl Agent {
         // so that no window ever holds a call without one.
         self.progress.open_reply = Some(id);
         let entry = gg_core::Entry::of(&message, turn, gg_core::tokens::of_message(&message), Keep::Foldable);
-        let lent = self.record_message(turn, message, entry);
+        let lent = self.record_message(message, entry);
         self.commit().await?;
 
         let (results, declarations) = self.run_calls(turn, &calls).await?;
         let results = Message::results(self.shared.store.next_message_id(), results);
         let entry = gg_core::Entry::of(&results, turn, gg_core::tokens::of_message(&results), Keep::Foldable);
-        let answered = self.record_message(turn, results, entry);
+        let answered = self.record_message(results, entry);
         let context = self.context(turn, gg_modules::Phase::Now);
         if let Err(error) = self.history.append(&context, vec![lent, answered]).await {
             self.module_failed(turn, "history", &error);
