@@ -166,14 +166,24 @@ fn line(event: &Event) -> Option<String> {
     Some(match event {
         Event::RunStarted { root, prompt, .. } => format!("run of {root}: {prompt}"),
         Event::AgentSpawned { profile, depth, .. } => format!("spawned as {profile} at depth {depth}"),
-        Event::AgentState { state } => format!("is {}", serde_json::to_value(state).unwrap().as_str().unwrap()),
+        Event::AgentState { state } => {
+            format!("is {}", serde_json::to_value(state).unwrap().as_str().unwrap())
+        }
         Event::TurnStarted { turn } => format!("turn {turn}"),
         Event::Message { message, .. } => {
-            format!("  {:?} {}: {}", message.origin, message.id, message.transcript().replace('\n', "\n      "))
+            format!(
+                "  {:?} {}: {}",
+                message.origin,
+                message.id,
+                message.transcript().replace('\n', "\n      ")
+            )
         }
         Event::Request { purpose, messages, calls, attempts, .. } => {
             let ids: Vec<u64> = messages.iter().map(|id| id.0).collect();
-            format!("  request for a {purpose:?} with {ids:?}, {} calls offered, {attempts} sent", calls.len())
+            format!(
+                "  request for a {purpose:?} with {ids:?}, {} calls offered, {attempts} sent",
+                calls.len()
+            )
         }
         Event::Usage { usage, cost, estimated, .. } => {
             let cost = cost.map_or_else(|| "-".to_owned(), |cost| format!("{:.6}", cost.0));
@@ -188,7 +198,9 @@ fn line(event: &Event) -> Option<String> {
         }
         Event::ModuleFailed { module, hook, error, .. } => format!("  {module} failed in {hook}: {error}"),
         Event::LoopNudge { repeats, .. } => format!("  nudged after {repeats} repeats"),
-        Event::AgentEnded { ending, turns, .. } => format!("ended after {turns} turns: {}", ending.sentence()),
+        Event::AgentEnded { ending, turns, .. } => {
+            format!("ended after {turns} turns: {}", ending.sentence())
+        }
         Event::RunEnded { ending, profiles, .. } => {
             let profiles: Vec<String> = profiles
                 .iter()

@@ -90,7 +90,8 @@ fn crates_depend_only_upwards_in_the_map() {
 fn the_files_that_the_page_names_exist() {
     let page = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
     for name in quoted(&page.replace("```", "")) {
-        let is_path = ["host/", "plugins/", "tests/", "wit/", "examples/"].iter().any(|top| name.starts_with(top));
+        let is_path =
+            ["host/", "plugins/", "tests/", "wit/", "examples/"].iter().any(|top| name.starts_with(top));
         if is_path {
             assert!(root().join(&name).exists(), "ARCHITECTURE.md names {name}, which does not exist");
         }

@@ -62,9 +62,8 @@ fn window_of(state: Arc<[u8]>, messages: &[(Turn, Arc<Message>)], agent: &AgentI
     };
     let lent = messages.iter().map(|(turn, message)| lent(*turn, message)).collect();
     let restored = History::restore(&component, state, Arc::new(NoMessages), lent, &context);
-    let history = futures_util::FutureExt::now_or_never(restored)
-        .expect("a built-in component never waits")
-        .unwrap();
+    let history =
+        futures_util::FutureExt::now_or_never(restored).expect("a built-in component never waits").unwrap();
     history.window().entries.iter().map(|entry| entry.id).collect()
 }
 

@@ -1,9 +1,6 @@
 //! Sees an agent that asks for the same again and again.
 
-use crate::{
-    call::Call,
-    id::CallId,
-};
+use crate::{call::Call, id::CallId};
 use serde::{Deserialize, Serialize};
 
 /// What to do after a turn's calls.
@@ -34,10 +31,8 @@ pub struct LoopDetector {
 impl LoopDetector {
     /// Counts a turn's calls in, and says what to do. `limit` is at least 2. Ids do not matter, order does.
     pub fn turn(&mut self, calls: &[Call], limit: u32) -> Verdict {
-        let calls: Vec<Call> = calls
-            .iter()
-            .map(|call| Call { id: CallId::new(""), ..call.clone() })
-            .collect();
+        let calls: Vec<Call> =
+            calls.iter().map(|call| Call { id: CallId::new(""), ..call.clone() }).collect();
         if calls.is_empty() || calls != self.last {
             self.last = calls;
             self.repeats = 1;

@@ -79,12 +79,7 @@ pub struct Message {
 impl Message {
     /// A message with the role `user` and one text.
     pub fn user(id: MessageId, origin: Origin, text: impl Into<String>) -> Self {
-        Self {
-            id,
-            role: Role::User,
-            origin,
-            parts: vec![Part::Text { text: text.into() }],
-        }
+        Self { id, role: Role::User, origin, parts: vec![Part::Text { text: text.into() }] }
     }
 
     /// A model's reply.

@@ -72,11 +72,7 @@ mod tests {
     #[test]
     fn rewrites_come_before_an_ending_and_the_first_ending_stands() {
         let end = |text: &str| Ending::Text { text: text.into() };
-        let call = Call {
-            id: "c".into(),
-            name: "archive_thread".into(),
-            arguments: Arguments::parse(""),
-        };
+        let call = Call { id: "c".into(), name: "archive_thread".into(), arguments: Arguments::parse("") };
         let settled = settle(vec![
             Declaration::End { ending: end("first") },
             Declaration::End { ending: end("second") },

@@ -248,10 +248,7 @@ mod tests {
         let window = Window { revision: 1, entries: vec![user], turn: Turn(1) };
         let next = window.apply(&changes(1, &[more]), &known).map(|w| w.entries);
         assert_eq!(next, Ok(vec![user, more]));
-        assert_eq!(
-            window.apply(&changes(2, &[]), &known),
-            Err(WindowError::Kept { kept: 2, known: 1 })
-        );
+        assert_eq!(window.apply(&changes(2, &[]), &known), Err(WindowError::Kept { kept: 2, known: 1 }));
         let back = Changes { turn: Turn(0), ..changes(1, &[]) };
         assert_eq!(
             window.apply(&back, &known),
@@ -265,9 +262,6 @@ mod tests {
         let asks = known.add(2, Role::Assistant, &["x"]);
         let answers = known.add(3, Role::Results, &["x"]);
         let window = Window { revision: 1, entries: vec![asks, answers], turn: Turn(1) };
-        assert_eq!(
-            window.apply(&changes(1, &[]), &known),
-            Err(WindowError::NoResults(asks.id))
-        );
+        assert_eq!(window.apply(&changes(1, &[]), &known), Err(WindowError::NoResults(asks.id)));
     }
 }

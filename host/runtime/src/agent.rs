@@ -244,7 +244,10 @@ impl Agent {
                 dir: self.shared.store.dir().to_owned(),
                 agent: self.id.clone(),
                 window: self.history.window().entries.iter().map(|entry| entry.id).collect(),
-                modules: self.all_modules().map(|(kind, module)| (kind.to_owned(), module.digest())).collect(),
+                modules: self
+                    .all_modules()
+                    .map(|(kind, module)| (kind.to_owned(), module.digest()))
+                    .collect(),
                 inbox,
             });
         }

@@ -161,12 +161,10 @@ impl ReadyProfile {
         }
         let mut by_name = BTreeMap::new();
         for (spec, route) in tools {
-            let arguments = ValueSchema::new(&spec.parameters).map_err(|error| {
-                ProfileError::Schema {
-                    profile: profile.id.clone(),
-                    call: spec.name.clone(),
-                    error: error.to_string(),
-                }
+            let arguments = ValueSchema::new(&spec.parameters).map_err(|error| ProfileError::Schema {
+                profile: profile.id.clone(),
+                call: spec.name.clone(),
+                error: error.to_string(),
             })?;
             by_name.insert(spec.name.clone(), Tool { spec, route, arguments });
         }

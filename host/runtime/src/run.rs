@@ -229,8 +229,7 @@ impl Canceller {
 pub async fn start(launch: Launch) -> Result<RunHandle, StartError> {
     let configuration = &launch.configuration;
     let root_profile = configuration.agents.first().ok_or(StartError::NoAgent)?;
-    let providers =
-        Providers::build(&provider_specs(configuration, &launch.base), launch.record.as_deref())?;
+    let providers = Providers::build(&provider_specs(configuration, &launch.base), launch.record.as_deref())?;
     let profile = Arc::new(ReadyProfile::new(
         root_profile,
         configuration,
@@ -238,7 +237,8 @@ pub async fn start(launch: Launch) -> Result<RunHandle, StartError> {
         |id, name| launch.components.find(id, name),
         &launch.workspace,
     )?);
-    let config = serde_json::to_value(configuration).map_err(|error| StoreError::Conflict(error.to_string()))?;
+    let config =
+        serde_json::to_value(configuration).map_err(|error| StoreError::Conflict(error.to_string()))?;
     let meta = RunMeta {
         config,
         prompt: launch.prompt.clone(),
@@ -266,14 +266,8 @@ pub async fn start(launch: Launch) -> Result<RunHandle, StartError> {
     });
     let root = shared.store.next_agent_id();
     let inbox = Arc::new(Mutex::new(Inbox::default()));
-    let task = tokio::spawn(run_root(
-        shared.clone(),
-        root.clone(),
-        profile,
-        launch.prompt,
-        started,
-        inbox.clone(),
-    ));
+    let task =
+        tokio::spawn(run_root(shared.clone(), root.clone(), profile, launch.prompt, started, inbox.clone()));
     Ok(RunHandle { shared, root, inbox, task })
 }
 

@@ -12,11 +12,7 @@ use gg_core::{
 };
 use gg_modules::{CallError, CallReply, Context, History, Module, ModuleError, Phase};
 use serde_json::{Map, Value};
-use std::{
-    collections::BTreeMap,
-    sync::Arc,
-    time::Instant,
-};
+use std::{collections::BTreeMap, sync::Arc, time::Instant};
 
 /// How much of a model's own malformed arguments is shown back to it.
 const MAX_ECHO_BYTES: usize = 400;
@@ -332,7 +328,11 @@ fn cancelled_before(at: usize, call: &Call) -> Ran {
 }
 
 fn lost(call: &Call) -> CallResult {
-    CallResult::new(call, CallStatus::Unknown, "gg lost track of this call; look at its effect before you repeat it")
+    CallResult::new(
+        call,
+        CallStatus::Unknown,
+        "gg lost track of this call; look at its effect before you repeat it",
+    )
 }
 
 fn elapsed_ms(since: Instant) -> u64 {

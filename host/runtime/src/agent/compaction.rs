@@ -3,10 +3,7 @@
 use super::{Agent, Stop, request::sha256_hex};
 use crate::capability::compact::{Asker, SummaryError, summarise};
 use gg_core::{
-    Ending, Entry, Event, Message, Origin, Purpose, Turn,
-    event::CompactionReason,
-    tokens,
-    window::Keep,
+    Ending, Entry, Event, Message, Origin, Purpose, Turn, event::CompactionReason, tokens, window::Keep,
 };
 use gg_modules::{Phase, Summary};
 

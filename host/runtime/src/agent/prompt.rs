@@ -41,7 +41,8 @@ impl Agent {
     fn how_it_works(&self) -> String {
         let mut lines = Vec::new();
         if self.profile.workspace.is_some() {
-            lines.push("Paths are relative to the root of your workspace; nothing outside it can be reached.");
+            lines
+                .push("Paths are relative to the root of your workspace; nothing outside it can be reached.");
         }
         if self.profile.tool(compact::CALL).is_some() {
             lines.push("When this conversation grows long, `compact` summarises its older part.");

@@ -2,9 +2,7 @@
 
 use super::{Agent, Stop};
 use gg_core::{
-    AgentId, Ending, Event, Live, Message, Purpose, Turn, Usage,
-    compaction::Room,
-    event::CompactionReason,
+    AgentId, Ending, Event, Live, Message, Purpose, Turn, Usage, compaction::Room, event::CompactionReason,
     tokens,
 };
 use gg_providers::{Delta, Deltas, ModelError, Reply, Request};

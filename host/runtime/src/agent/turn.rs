@@ -1,9 +1,7 @@
 //! One turn after another, until the agent ends. The order within a turn is the one ARCHITECTURE.md gives.
 
 use super::{Agent, Stop};
-use gg_core::{
-    Ending, Event, Message, Origin, Turn, event::CompactionReason, window::Keep,
-};
+use gg_core::{Ending, Event, Message, Origin, Turn, event::CompactionReason, window::Keep};
 use gg_providers::Stop as ReplyStop;
 use gg_store::{AgentStatus, StoreError};
 

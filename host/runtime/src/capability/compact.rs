@@ -64,7 +64,9 @@ pub(crate) struct Summarised {
 /// Why there is no summary.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SummaryError {
-    #[error("the summarizer's window is too small: {room} tokens are left for the transcript; give it a larger contextWindow or a smaller maxOutput")]
+    #[error(
+        "the summarizer's window is too small: {room} tokens are left for the transcript; give it a larger contextWindow or a smaller maxOutput"
+    )]
     NoRoom { room: u64 },
     #[error("the summarizer answered nothing")]
     Empty,
