@@ -3,8 +3,6 @@
 //! A scenario is a folder under `tests/scenarios/`: `gg.jsonc`, the scripts it names, an optional `prompt.txt`,
 //! and an optional `workspace/` that the run works on a copy of.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "all of this is test code")]
-
 use gg_core::{Event, Live, Recorded};
 use gg_runtime::{Launch, Observer, RunHandle, RunSummary, launch};
 use gg_sandbox::{Sandbox, SandboxOptions};

@@ -52,7 +52,7 @@ pub(crate) fn clock(time: Duration) -> String {
 /// In the operator's currency: `0.0123`, `1.23`.
 pub(crate) fn cost(cost: Cost) -> String {
     match cost.0 {
-        c if c == 0.0 => "0".into(),
+        0.0 => "0".into(),
         c if c < 0.00005 => "<0.0001".into(),
         c if c < 1.0 => format!("{c:.4}"),
         c => format!("{c:.2}"),

@@ -1,6 +1,6 @@
 //! The arguments that gg takes, and what its help says.
 
-use crate::{check, completions, exit, run, runs, schema, show};
+use crate::{check, completions, exit, launch, run, runs, schema, show};
 use clap::{Parser, Subcommand, ValueHint};
 use std::{
     path::{Path, PathBuf},
@@ -56,9 +56,6 @@ enum Command {
     Runs(runs::Args),
     Schema(schema::Args),
     Completions(completions::Args),
-    /// Compiles a component for the gg that started this process, which limits it
-    #[command(name = crate::launch::COMPILE_COMMAND, hide = true)]
-    Compile,
 }
 
 /// Where runs are kept.
@@ -86,6 +83,10 @@ impl RunsDir {
 
 /// Does what the process was started for.
 pub(crate) fn carry_out() -> ExitCode {
+    // Between two processes of gg, exit code included: no command for people, so clap does not know it.
+    if std::env::args_os().nth(1).is_some_and(|word| word == launch::COMPILE_COMMAND) {
+        return gg_sandbox::compile_in_child_main();
+    }
     let command = match Cli::try_parse() {
         Ok(cli) => cli.command,
         Err(error) => return exit::conclude(Err(error.into())),
@@ -97,8 +98,6 @@ pub(crate) fn carry_out() -> ExitCode {
         Command::Runs(args) => runs::run(&args),
         Command::Schema(args) => schema::run(&args),
         Command::Completions(args) => completions::run(&args),
-        // What this one reports is between two processes of gg, its exit code included.
-        Command::Compile => return gg_sandbox::compile_in_child_main(),
     })
 }
 

@@ -13,16 +13,18 @@ use miette::{
 use std::{error::Error, fmt, io::Write, ops::Range};
 
 /// How wide a report is, unless the terminal is narrower: longer lines are hard to read.
-const MAX_COLUMNS: usize = 100;
+const MAX_COLUMNS: usize = 120;
 
-/// The most of a line that is shown on either side of the marked place, in bytes: a whole configuration may
-/// stand on one line.
-const MAX_SIDE_BYTES: usize = 120;
+/// What a report puts before and after the source's own lines, in columns.
+const FRAME_COLUMNS: usize = 10;
+
+/// The least of a line that is shown, in bytes, however narrow the terminal is.
+const MIN_LINE_BYTES: usize = 40;
 
 /// Writes the refusals of the configuration `text`, called `name`, to stderr, and what to do then.
 pub(crate) fn print(name: &str, text: &str, refusals: &[Refusal]) {
     let colour = terminal::stderr_colour();
-    let columns = usize::from(terminal::size().0).min(MAX_COLUMNS);
+    let columns = terminal::stderr_columns().min(MAX_COLUMNS);
     let report = render(name, text, refusals, colour, columns);
     // There is nobody to tell if stderr is gone.
     let _ = std::io::stderr().write_all(report.as_bytes());
@@ -43,7 +45,7 @@ fn render(name: &str, text: &str, refusals: &[Refusal], colour: Colour, columns:
         GraphicalReportHandler::new_themed(theme).with_links(false).with_width(columns).with_context_lines(1);
     let mut out = String::new();
     for refusal in refusals {
-        let shown = Shown::new(name, text, refusal);
+        let shown = Shown::new(name, text, refusal, columns);
         if handler.render_report(&mut out, &shown).is_err() {
             // A place that miette cannot show is still named.
             let place = format!("{}:{}:{}", refusal.line, refusal.column, clean::line(&refusal.message));
@@ -65,7 +67,7 @@ struct Shown {
 }
 
 impl Shown {
-    fn new(name: &str, text: &str, refusal: &Refusal) -> Self {
+    fn new(name: &str, text: &str, refusal: &Refusal, columns: usize) -> Self {
         let about = [
             refusal.profile.as_ref().map(|id| format!("agent {id}")),
             refusal.capability.as_ref().map(|id| format!("capability {id}")),
@@ -76,7 +78,7 @@ impl Shown {
             code: refusal.code.as_str(),
             help: clean::text(&refusal.help),
             label: clean::line(&about.join(", ")),
-            excerpt: Excerpt::new(name, text, refusal),
+            excerpt: Excerpt::new(name, text, refusal, columns),
         }
     }
 }
@@ -108,7 +110,8 @@ impl Diagnostic for Shown {
     }
 }
 
-/// The marked line and its neighbours, each cut around the mark where it is very long.
+/// The marked line and its neighbours, each cut where it is longer than the terminal is wide: a whole
+/// configuration may stand on one line.
 #[derive(Debug)]
 struct Excerpt {
     name: String,
@@ -121,39 +124,41 @@ struct Excerpt {
 }
 
 impl Excerpt {
-    fn new(name: &str, source: &str, refusal: &Refusal) -> Self {
+    fn new(name: &str, source: &str, refusal: &Refusal, columns: usize) -> Self {
+        // A byte never takes more than a column.
+        let room = columns.saturating_sub(FRAME_COLUMNS).max(MIN_LINE_BYTES);
         let marked = bounded(source, &refusal.range);
         let line = line_around(source, marked.start);
-        // A mark that goes on to further lines is shown as far as its first.
-        let marked = marked.start..marked.end.min(line.end);
-        let mut excerpt = Self {
-            name: clean::line(name),
-            text: String::new(),
-            first_line: refusal.line.saturating_sub(1),
-            mark: SourceSpan::from(0..0),
-            column: refusal.column.saturating_sub(1),
-        };
+        let mut text = String::new();
+        let mut first_line = refusal.line.saturating_sub(1);
         if let Some(end) = line.start.checked_sub(1) {
-            let before = line_around(source, end);
-            let cut = floor(source, before.end.min(before.start + 2 * MAX_SIDE_BYTES));
-            excerpt.text.push_str(source[before.start..cut].trim_end());
-            excerpt.text.push('\n');
-            excerpt.first_line = excerpt.first_line.saturating_sub(1);
+            text.push_str(start_of(source, line_around(source, end), room));
+            text.push('\n');
+            first_line = first_line.saturating_sub(1);
         }
-        let from = floor(source, line.start.max(marked.start.saturating_sub(MAX_SIDE_BYTES)));
-        let to = floor(source, line.end.min(marked.start + MAX_SIDE_BYTES));
-        let start = excerpt.text.len() + marked.start - from;
-        let end = excerpt.text.len() + marked.end.clamp(marked.start, to.max(marked.start)) - from;
-        excerpt.text.push_str(source[from..to].trim_end_matches('\r'));
-        excerpt.mark = SourceSpan::from(start..end);
+        let shown = around(source, &line, marked.start, room);
+        // A mark that goes on beyond what is shown ends there.
+        let end = marked.end.clamp(marked.start, shown.end.max(marked.start));
+        if shown.start > line.start {
+            text.push('…');
+        }
+        let mark = text.len() + marked.start - shown.start..text.len() + end - shown.start;
+        let is_cut = shown.end < line.end;
+        text.push_str(source[shown].trim_end_matches('\r'));
+        if is_cut {
+            text.push('…');
+        }
         if line.end < source.len() {
-            let after = line_around(source, line.end + 1);
-            let cut = floor(source, after.end.min(after.start + 2 * MAX_SIDE_BYTES));
-            excerpt.text.push('\n');
-            excerpt.text.push_str(source[after.start..cut].trim_end());
+            text.push('\n');
+            text.push_str(start_of(source, line_around(source, line.end + 1), room));
         }
-        excerpt.text = clean::same_length(&excerpt.text);
-        excerpt
+        Self {
+            name: clean::line(name),
+            text: clean::same_length(&text),
+            first_line,
+            mark: mark.into(),
+            column: refusal.column.saturating_sub(1),
+        }
     }
 }
 
@@ -189,6 +194,21 @@ fn line_around(text: &str, at: usize) -> Range<usize> {
     let start = text[..at].rfind('\n').map_or(0, |found| found + 1);
     let end = text[at..].find('\n').map_or(text.len(), |found| at + found);
     start..end
+}
+
+/// The line's first bytes.
+fn start_of(text: &str, line: Range<usize>, bytes: usize) -> &str {
+    text[line.start..floor(text, line.end.min(line.start + bytes))].trim_end()
+}
+
+/// The line, or so much of it around the byte.
+fn around(text: &str, line: &Range<usize>, at: usize, bytes: usize) -> Range<usize> {
+    if line.len() <= bytes {
+        return line.clone();
+    }
+    let latest = line.end - bytes;
+    let start = floor(text, at.saturating_sub(bytes / 2).clamp(line.start, latest));
+    start..floor(text, line.end.min(start + bytes))
 }
 
 /// The nearest place at or before the byte that lies between two characters.

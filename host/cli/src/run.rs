@@ -49,7 +49,7 @@ pub(crate) struct Args {
     /// What the agent is asked for [default: what is piped in]
     #[arg(value_name = "PROMPT", value_hint = ValueHint::Other)]
     prompt: Option<String>,
-    /// The folder that the agents' file calls work in, and cannot leave [default: this one]
+    /// The folder that the agents' file calls work in, and cannot leave [default: the working directory]
     #[arg(long, value_name = "DIR", default_value = ".", hide_default_value = true, value_hint = ValueHint::DirPath)]
     workspace: PathBuf,
     #[command(flatten)]

@@ -1,5 +1,5 @@
 //! Lines with meaning in them: what is said apart from how a terminal shows it. All text passes through
-//! [`clean`](crate::clean) on its way in, so a line can always be shown.
+//! [`clean`] on its way in, so a line can always be shown.
 
 use crate::clean;
 use anstyle::{AnsiColor, Style};

@@ -59,6 +59,11 @@ pub(crate) fn stdout_columns() -> usize {
     if stdout_is_terminal() { usize::from(size().0) } else { usize::MAX }
 }
 
+/// How wide lines on stderr may be; unbounded in a file or a pipe.
+pub(crate) fn stderr_columns() -> usize {
+    if io::stderr().is_terminal() { usize::from(size().0) } else { usize::MAX }
+}
+
 /// Writes a line to stderr. There is nobody to tell if that fails.
 pub(crate) fn say(line: &Line, colour: Colour) {
     let _ = writeln!(io::stderr(), "{}", line.render(colour));

@@ -56,8 +56,10 @@ pub struct Needs {
     pub components: Vec<(String, ComponentRef)>,
     /// The environment variables it names.
     pub env: Vec<String>,
-    /// The scripts and recordings it names, relative to the configuration file's folder.
-    pub files: Vec<PathBuf>,
+    /// The scripts it names, relative to the configuration file's folder.
+    pub scripts: Vec<PathBuf>,
+    /// The recordings it names, likewise.
+    pub recordings: Vec<PathBuf>,
 }
 
 impl Source {
@@ -137,18 +139,19 @@ impl Source {
             needs.components.push((name.clone(), ComponentRef { path: path.into(), sha256 }));
         }
         let mut env = BTreeSet::new();
-        let mut files = BTreeSet::new();
+        let (mut scripts, mut recordings) = (BTreeSet::new(), BTreeSet::new());
         for (_, provider) in entries("providers") {
             let text = |key: &str| provider.get(key).and_then(Value::as_str);
             env.extend(text("apiKeyEnv").filter(|name| format::is_environment_name(name)));
             match text("api") {
-                Some("scripted") => files.extend(text("script")),
-                Some("replay") => files.extend(text("recording")),
+                Some("scripted") => scripts.extend(text("script")),
+                Some("replay") => recordings.extend(text("recording")),
                 _ => {}
             }
         }
         needs.env = env.into_iter().map(str::to_owned).collect();
-        needs.files = files.into_iter().map(PathBuf::from).collect();
+        needs.scripts = scripts.into_iter().map(PathBuf::from).collect();
+        needs.recordings = recordings.into_iter().map(PathBuf::from).collect();
         needs
     }
 

@@ -59,21 +59,15 @@ pub fn gather(source: &Source, base: &Path, registry: &Arc<Registry>) -> Gathere
             catalogue.env.insert(name);
         }
     }
-    for path in needs.files {
-        let answer = readable(&base.join(&path));
-        catalogue.files.insert(path, answer);
+    for path in needs.scripts {
+        let read = Script::open(&base.join(&path)).map(drop);
+        catalogue.files.insert(path, read.map_err(|error| error.to_string()));
+    }
+    for path in needs.recordings {
+        let read = Recording::open(&base.join(&path)).map(drop);
+        catalogue.files.insert(path, read.map_err(|error| error.to_string()));
     }
     Gathered { catalogue, components: ComponentTable { registry: registry.clone(), named } }
-}
-
-/// A file that a provider plays: whether it can be read, and means something.
-fn readable(path: &Path) -> Result<(), String> {
-    let is_recording = path.extension().is_some_and(|end| end == "jsonl");
-    if is_recording {
-        Recording::open(path).map(|_| ()).map_err(|error| error.to_string())
-    } else {
-        Script::open(path).map(|_| ()).map_err(|error| error.to_string())
-    }
 }
 
 fn kind_of(component: &Component) -> Kind {

@@ -40,6 +40,8 @@ impl Module for Notebook {
                 "maxPageBytes": {
                     "type": "integer", "minimum": 64, "maximum": 1_048_576, "default": default.max_page_bytes,
                     "description": "The longest page, in bytes.",
+                    // A page that may be larger than all pages together is a mistake in the configuration.
+                    "x-atMost": "maxBytes",
                 },
                 "maxBytes": {
                     "type": "integer", "minimum": 64, "maximum": 4_194_304, "default": default.max_bytes,

@@ -128,22 +128,26 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// `12 ms` and `1.2 s` become `TIME`, and so does a date.
+/// `1.2 s` becomes `TIME`, and so does a date; how long a call took may be too short to be said.
 fn without_times(line: &str) -> String {
-    let line = match line.split_once("started    ") {
-        Some((before, _)) => return format!("{before}started    TIME\n"),
-        None => line,
-    };
+    if let Some((before, _)) = line.split_once("started   ") {
+        return format!("{before}started   TIME\n");
+    }
     let mut words: Vec<&str> = line.split(' ').collect();
     for at in 1..words.len() {
         let unit = words[at].trim_end_matches('\n');
-        let is_number = words[at - 1].parse::<f64>().is_ok();
-        if is_number && matches!(unit, "ms" | "s") {
-            words[at - 1] = "";
-            words[at] = if words[at].ends_with('\n') { "TIME\n" } else { "TIME" };
+        if words[at - 1].parse::<f64>().is_ok() && matches!(unit, "ms" | "s") {
+            words[at - 1] = "TIME";
+            words[at] = if words[at].ends_with('\n') { "\n" } else { "" };
         }
     }
-    words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+    let line = words.join(" ").replace("TIME \n", "TIME\n").replace("TIME ", "TIME");
+    // In a list, times are aligned to the right.
+    let line = line.replace(" in TIME", "");
+    match line.split_once(" TIME") {
+        Some((before, after)) => format!("{} TIME{after}", before.trim_end()),
+        None => line,
+    }
 }
 
 /// One agent that can read files.

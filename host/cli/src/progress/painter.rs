@@ -37,7 +37,7 @@ impl<W: Write> Painter<W> {
             self.out.queue(Hide)?;
             self.hidden = true;
         }
-        self.to_the_top(columns)?;
+        self.move_to_top(columns)?;
         for (at, line) in above.iter().chain(area).enumerate() {
             if at > 0 {
                 self.out.queue(Print("\n"))?;
@@ -56,7 +56,7 @@ impl<W: Write> Painter<W> {
         if !self.hidden {
             return Ok(());
         }
-        let rows = self.to_the_top(columns)?;
+        let rows = self.move_to_top(columns)?;
         self.out.queue(Clear(ClearType::UntilNewLine))?;
         if rows > 1 {
             self.out.queue(MoveDown(1))?.queue(Clear(ClearType::FromCursorDown))?.queue(MoveUp(1))?;
@@ -68,7 +68,7 @@ impl<W: Write> Painter<W> {
     }
 
     /// Goes to where the live area begins, and says how many rows it takes.
-    fn to_the_top(&mut self, columns: u16) -> io::Result<usize> {
+    fn move_to_top(&mut self, columns: u16) -> io::Result<usize> {
         let rows: usize = self.drawn.iter().map(|width| rows(*width, columns)).sum();
         self.out.queue(MoveToColumn(0))?;
         // To move up by 0 would move up by 1.

@@ -68,7 +68,8 @@ fn a_broken_document_still_says_what_it_needs() {
         Needs {
             components: vec![("a".into(), component)],
             env: vec!["KEY".into()],
-            files: vec!["r.json".into(), "s.json".into()],
+            scripts: vec!["s.json".into()],
+            recordings: vec!["r.json".into()],
         }
     );
 }
