@@ -79,6 +79,7 @@ impl Ending {
             Self::Text { .. } => "ended with a text".into(),
             Self::Finished { outcome: Outcome::Success, .. } => "finished: success".into(),
             Self::Finished { outcome: Outcome::Failure, .. } => "finished: failure".into(),
+            Self::TurnLimit { limit: 1 } => "stopped at its limit of 1 turn (maxTurns)".into(),
             Self::TurnLimit { limit } => format!("stopped at its limit of {limit} turns (maxTurns)"),
             Self::Loop { repeats, call } => {
                 format!("stopped in a loop: {call} asked for {repeats} times in a row (loopDetection)")

@@ -269,7 +269,7 @@ impl RunStore {
     /// shown by [`RunStore::commit`] alone and [`Live::Missed`] by a subscription; given here, they are
     /// ignored.
     pub fn show(&self, live: Live) {
-        if matches!(live, Live::Text { .. } | Live::Retrying { .. }) {
+        if matches!(live, Live::Text { .. } | Live::Retrying { .. } | Live::Compacting { .. }) {
             self.inner.subscribers.offer(std::iter::once(live));
         }
     }

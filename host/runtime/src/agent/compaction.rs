@@ -3,7 +3,7 @@
 use super::{Agent, Stop, request::sha256_hex};
 use crate::capability::compact::{Asker, SummaryError, summarise};
 use gg_core::{
-    Ending, Entry, Event, Message, Origin, Purpose, Turn, event::CompactionReason, tokens, window::Keep,
+    Ending, Entry, Event, Live, Message, Origin, Purpose, Turn, event::CompactionReason, tokens, window::Keep,
 };
 use gg_modules::{Phase, Summary};
 
@@ -56,6 +56,7 @@ impl Agent {
             return Err(CompactError::Not("there is nothing in the window that could be folded".into()));
         }
 
+        self.shared.store.show(Live::Compacting { agent: self.id.clone(), reason });
         let mut summaries = Vec::with_capacity(segments.len());
         let mut recorded = Vec::with_capacity(segments.len());
         let mut folded = 0;

@@ -58,6 +58,8 @@ impl Agent {
         self.shared.rollup.add(&self.profile.id, &self.profile.model.name, |sums| sums.turns += 1);
         self.event(Event::TurnStarted { turn });
         self.drain_inbox(turn).await?;
+        // Committed before the model is asked, so that whoever watches sees the turn while it thinks.
+        self.commit().await?;
         self.fit_window(turn).await?;
         let reply = self.ask(turn).await?;
 
@@ -161,8 +163,7 @@ impl Agent {
         self.append(turn, messages).await?;
         self.step.inbox_drain(self.id.clone(), last);
         inbox.items.clear();
-        drop(inbox);
-        self.commit().await
+        Ok(())
     }
 
     /// Tells the agent something in its window.
