@@ -30,7 +30,7 @@ pub(crate) enum Checked {
     Refused {
         /// What messages call it.
         name: String,
-        /// Its text.
+        /// Its text, without secrets.
         text: String,
         /// Everything that is wrong with it.
         refusals: Vec<gg_config::Refusal>,
@@ -76,7 +76,10 @@ pub(crate) fn check(path: &Path) -> anyhow::Result<Checked> {
             components: gathered.components,
             base,
         }))),
-        Err(refusals) => Ok(Checked::Refused { name, text, refusals }),
+        Err(refusals) => {
+            let text = source.shown_text(&refusals);
+            Ok(Checked::Refused { name, text, refusals })
+        }
     }
 }
 

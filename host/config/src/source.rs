@@ -155,6 +155,25 @@ impl Source {
         needs
     }
 
+    /// The text as it may be shown beside `refusals`: what they call a secret, or might be one, is blotted out
+    /// byte by byte, so that every place stays where it is.
+    pub fn shown_text(&self, refusals: &[Refusal]) -> String {
+        let mut bytes = self.text.clone().into_bytes();
+        for refusal in refusals {
+            let holds_secret = matches!(refusal.code, Code::SecretInFile | Code::BadUrl)
+                || refusal.pointer.ends_with("/apiKeyEnv");
+            if holds_secret {
+                let range = self.place(&refusal.pointer, Mark::Value);
+                for byte in bytes.get_mut(range).unwrap_or_default() {
+                    if !matches!(*byte, b'"' | b'\n' | b'\r') {
+                        *byte = b'*';
+                    }
+                }
+            }
+        }
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
     /// What was found while reading.
     pub(crate) fn early(&self) -> &[Refusal] {
         &self.early

@@ -1,7 +1,8 @@
 //! Sees an agent that asks for the same again and again.
 
-use crate::{call::Call, id::CallId};
+use crate::call::Call;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 /// What to do after a turn's calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,16 +25,16 @@ pub enum Verdict {
 /// agent is nudged; if its next turn repeats them still, it is ended.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LoopDetector {
-    last: Vec<Call>,
+    /// The digest of the last turn's calls: they may be large, and this is recorded with every step.
+    last: Option<String>,
     repeats: u32,
 }
 
 impl LoopDetector {
     /// Counts a turn's calls in, and says what to do. `limit` is at least 2. Ids do not matter, order does.
     pub fn turn(&mut self, calls: &[Call], limit: u32) -> Verdict {
-        let calls: Vec<Call> =
-            calls.iter().map(|call| Call { id: CallId::new(""), ..call.clone() }).collect();
-        if calls.is_empty() || calls != self.last {
+        let calls = digest(calls);
+        if calls.is_none() || calls != self.last {
             self.last = calls;
             self.repeats = 1;
             return Verdict::Go;
@@ -48,6 +49,22 @@ impl LoopDetector {
             Verdict::Go
         }
     }
+}
+
+/// What the calls ask for, without their ids; nothing for no calls.
+fn digest(calls: &[Call]) -> Option<String> {
+    if calls.is_empty() {
+        return None;
+    }
+    let mut digest = Sha256::new();
+    for call in calls {
+        let arguments = call.arguments.to_wire().to_string();
+        for part in [&call.name, &arguments] {
+            digest.update((part.len() as u64).to_le_bytes());
+            digest.update(part);
+        }
+    }
+    Some(digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 #[cfg(test)]

@@ -79,7 +79,7 @@ impl Calibration {
         if raw < Self::MIN_SAMPLE || reported == 0 {
             return;
         }
-        let seen = (reported as f64 / raw as f64).clamp(0.2, 5.0);
+        let seen = (reported as f64 / raw as f64).clamp(0.5, 5.0);
         self.factor = if seen > self.factor { seen } else { self.factor * 0.8 + seen * 0.2 };
     }
 }

@@ -105,6 +105,9 @@ pub enum WindowError {
     /// Results that answer other calls than those before them.
     #[error("the results of message {0} do not answer exactly the calls before them")]
     Mismatch(MessageId),
+    /// A pinned message is gone.
+    #[error("it let go of message {0}, which is pinned")]
+    Unpinned(MessageId),
     /// The turn counter went back.
     #[error("its turn counter went back from {from} to {to}")]
     TurnWentBack {
@@ -149,6 +152,11 @@ impl Window {
         let mut seen = HashSet::with_capacity(entries.len());
         if let Some(twice) = entries.iter().find(|entry| !seen.insert(entry.id)) {
             return Err(WindowError::Twice(twice.id));
+        }
+        if let Some(gone) =
+            self.entries[kept..].iter().find(|entry| entry.pinned && !seen.contains(&entry.id))
+        {
+            return Err(WindowError::Unpinned(gone.id));
         }
         check_pairing(&entries, kept.saturating_sub(1), lent)?;
         Ok(Window { revision: changes.revision, entries, turn: changes.turn })
@@ -249,6 +257,9 @@ mod tests {
         let next = window.apply(&changes(1, &[more]), &known).map(|w| w.entries);
         assert_eq!(next, Ok(vec![user, more]));
         assert_eq!(window.apply(&changes(2, &[]), &known), Err(WindowError::Kept { kept: 2, known: 1 }));
+        let prompt = Entry { pinned: true, ..known.add(3, Role::User, &[]) };
+        let pinned = Window { revision: 1, entries: vec![prompt], turn: Turn(1) };
+        assert_eq!(pinned.apply(&changes(0, &[]), &known), Err(WindowError::Unpinned(prompt.id)));
         let back = Changes { turn: Turn(0), ..changes(1, &[]) };
         assert_eq!(
             window.apply(&back, &known),

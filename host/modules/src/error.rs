@@ -7,7 +7,7 @@ use std::{fmt, path::PathBuf};
 use thiserror::Error;
 
 /// The most of a module's own words in an error, in bytes: a person reads it.
-const ERROR_BYTES: usize = 4 * 1024;
+pub(crate) const ERROR_BYTES: usize = 4 * 1024;
 
 /// The most of a refusal, in bytes: a model reads it, and it says how to mend a request.
 const REFUSAL_BYTES: usize = 16 * 1024;

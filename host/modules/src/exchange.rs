@@ -1,6 +1,10 @@
 //! One question to an instance and its answer, the same for calls that run here and calls that may pause.
 
-use crate::{bindings::types, error::Hook, error::ModuleErrorKind};
+use crate::{
+    bindings::types,
+    error::{ERROR_BYTES, Hook, ModuleErrorKind},
+};
+use gg_core::text;
 use std::sync::Arc;
 
 /// What an instance can be asked: the contract's exports, with everything they need.
@@ -71,7 +75,7 @@ impl From<Declined> for ModuleErrorKind {
                 types::CallError::Refused(said)
                 | types::CallError::Failed(said)
                 | types::CallError::Other(said),
-            ) => Self::Other(said),
+            ) => Self::Other(text::cut_saying_so(said, ERROR_BYTES)),
             Declined::NoWindow => Self::Request("it has no window".into()),
         }
     }

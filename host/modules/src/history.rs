@@ -113,7 +113,7 @@ impl History {
         let lending = Arc::new(LentMessages { messages, table: table.clone() });
         let module = Module::restore_with(component, state, Some(lending)).await?;
         let mut history = Self { module, window: Window::default(), table };
-        history.attempt().accept(context, Known::Nothing).await?;
+        history.attempt().accept(context, Known::Nothing, &[]).await?;
         Ok(history)
     }
 
@@ -154,10 +154,11 @@ impl History {
     /// The module refuses, was stopped, or answers with a window that is not accepted.
     pub async fn append(&mut self, context: &Context, messages: Vec<LentMessage>) -> Result<(), ModuleError> {
         let entries: Vec<types::Entry> = messages.iter().map(|message| (&message.entry).into()).collect();
+        let added: Vec<MessageId> = messages.iter().map(|message| message.entry.id).collect();
         self.table.lend(messages);
         let attempt = self.attempt();
         attempt.history.module.append(context, entries).await?;
-        attempt.accept(context, Known::Window).await
+        attempt.accept(context, Known::Window, &added).await
     }
 
     /// What to summarise so that the window comes near `budget` tokens, keeping the last `keep_turns` turns
@@ -194,7 +195,7 @@ impl History {
         self.table.lend(summaries.into_iter().map(|summary| summary.message));
         let attempt = self.attempt();
         attempt.history.module.folded(context, replaced).await?;
-        attempt.accept(context, Known::Window).await
+        attempt.accept(context, Known::Window, &[]).await
     }
 
     /// Runs a call that the model made. See [`Module::call`].
@@ -211,7 +212,7 @@ impl History {
         let attempt = self.attempt();
         let reply = attempt.history.module.call(context, name, arguments).await?;
         if may_change {
-            attempt.accept(context, Known::Window).await?;
+            attempt.accept(context, Known::Window, &[]).await?;
         } else {
             attempt.keep();
         }
@@ -241,7 +242,7 @@ impl History {
     pub async fn transfer(&mut self, context: &Context, settings: &Value) -> Result<(), ModuleError> {
         let attempt = self.attempt();
         attempt.history.module.transfer(settings).await?;
-        attempt.accept(context, Known::Window).await
+        attempt.accept(context, Known::Window, &[]).await
     }
 
     /// Lets everything go; the turn counter starts over.
@@ -251,7 +252,7 @@ impl History {
     pub async fn reset(&mut self, context: &Context) -> Result<(), ModuleError> {
         let attempt = self.attempt();
         attempt.history.module.reset().await?;
-        attempt.accept(context, Known::Nothing).await
+        attempt.accept(context, Known::Nothing, &[]).await
     }
 
     fn attempt(&mut self) -> Attempt<'_> {
@@ -281,9 +282,23 @@ struct Attempt<'a> {
 }
 
 impl Attempt<'_> {
-    /// Reads what the change made of the window, and takes it over if it keeps the contract.
-    async fn accept(mut self, context: &Context, known: Known) -> Result<(), ModuleError> {
-        match self.history.read_window(context, known).await {
+    /// Reads what the change made of the window, and takes it over if it keeps the contract and ends in the
+    /// messages that were `added`.
+    async fn accept(
+        mut self,
+        context: &Context,
+        known: Known,
+        added: &[MessageId],
+    ) -> Result<(), ModuleError> {
+        let read = self.history.read_window(context, known).await.and_then(|window| {
+            let tail = window.entries.iter().rev().map(|entry| entry.id).take(added.len());
+            if tail.eq(added.iter().rev().copied()) {
+                return Ok(window);
+            }
+            let said = "what was appended does not stand at its window's end".to_owned();
+            Err(self.history.module.error(Hook::Append, ModuleErrorKind::Answer(said)))
+        });
+        match read {
             Ok(window) => {
                 self.history.window = window;
                 self.is_over = true;

@@ -41,7 +41,16 @@ pub(crate) enum Stop {
 
 impl From<StoreError> for Stop {
     fn from(error: StoreError) -> Self {
-        Self::Store(error)
+        match error {
+            // One message or step is at fault, and the record can still be written: the agent alone ends.
+            StoreError::NoMessage(_)
+            | StoreError::Conflict(_)
+            | StoreError::TooLarge { .. }
+            | StoreError::TooDeep { .. } => {
+                Self::End(Ending::Failed { error: error.to_string(), turn: Turn(0) })
+            }
+            other => Self::Store(other),
+        }
     }
 }
 
@@ -58,6 +67,8 @@ pub(crate) struct Inbox {
 pub(crate) struct Progress {
     /// Turns under this profile, which `maxTurns` counts.
     pub(crate) turns: u32,
+    /// The last turn that began. A history counts turns too, and is not believed where it says less.
+    pub(crate) last_turn: Turn,
     /// Replies in a row that were empty.
     pub(crate) empty_replies: u32,
     pub(crate) loop_detector: LoopDetector,
@@ -65,6 +76,8 @@ pub(crate) struct Progress {
     pub(crate) spend: Spend,
     /// The reply whose calls are not all answered yet.
     pub(crate) open_reply: Option<gg_core::MessageId>,
+    /// The text of replies that the output limit cut off, which the next reply goes on from.
+    pub(crate) unfinished_text: String,
 }
 
 /// An agent at work.
@@ -80,6 +93,9 @@ pub(crate) struct Agent {
     progress: Progress,
     /// The digests of the module states that are on disk.
     written: BTreeMap<String, String>,
+    /// The system prompt of the turn it was rendered for: once a turn, so that the room is measured on what is
+    /// sent, and a module that fails in it is asked once.
+    system: Option<(Turn, String)>,
     /// What happened since the last commit.
     step: Step,
 }
@@ -130,6 +146,7 @@ impl Agent {
             lender,
             progress: Progress::default(),
             written: BTreeMap::new(),
+            system: None,
             step,
         };
         agent.event(Event::AgentState { state: gg_core::AgentState::Running });
@@ -177,12 +194,22 @@ impl Agent {
             let entry = Entry::of(&message, turn, gg_core::tokens::of_message(&message), keep);
             lent.push(self.record_message(message, entry));
         }
+        self.append_lent(turn, lent).await
+    }
+
+    /// Puts messages that are in the record at the window's end. A history that fails is rebuilt from its last
+    /// state and asked once more; without a window there is no agent, so a second failure ends it.
+    async fn append_lent(&mut self, turn: Turn, lent: Vec<gg_modules::LentMessage>) -> Result<(), Stop> {
         let context = self.context(turn, Phase::Now);
-        if let Err(error) = self.history.append(&context, lent).await {
-            self.module_failed(turn, "history", &error);
-            return Err(self.fail(turn, format_args!("the history module failed: {error}")));
-        }
-        Ok(())
+        let Err(error) = self.history.append(&context, lent.clone()).await else {
+            return Ok(());
+        };
+        self.module_failed(turn, "history", &error);
+        let Err(error) = self.history.append(&context, lent).await else {
+            return Ok(());
+        };
+        self.module_failed(turn, "history", &error);
+        Err(self.fail(turn, format_args!("the history module failed twice: {error}")))
     }
 
     /// Puts a message into the record and the stream, and says what the history may know of it.
@@ -227,19 +254,22 @@ impl Agent {
             self.written.insert(record.kind.clone(), digest);
             self.step.module(record);
         }
+        let progress = serde_json::to_value(&self.progress)
+            .map_err(|error| StoreError::Conflict(format!("an agent's progress: {error}")))?;
         self.step.agent(AgentRecord {
             id: self.id.clone(),
             profile: self.profile.id.clone(),
             parent: None,
             depth: 0,
             status,
-            progress: serde_json::to_value(&self.progress).unwrap_or_default(),
+            progress,
         });
         let step = std::mem::replace(&mut self.step, Step::new());
         self.shared.store.commit(step).await?;
         self.lender.committed();
         if let Some(observer) = &self.shared.observer {
-            let inbox = self.inbox.lock().await.items.iter().cloned().collect();
+            // Held while the observer looks, so that nothing arrives between the record and this.
+            let inbox = self.inbox.lock().await;
             observer(&AgentSnapshot {
                 dir: self.shared.store.dir().to_owned(),
                 agent: self.id.clone(),
@@ -248,7 +278,7 @@ impl Agent {
                     .all_modules()
                     .map(|(kind, module)| (kind.to_owned(), module.digest()))
                     .collect(),
-                inbox,
+                inbox: inbox.items.iter().cloned().collect(),
             });
         }
         Ok(())

@@ -192,17 +192,24 @@ impl RunHandle {
     /// Puts a message into the root agent's inbox. True once it is durable: it will be read at the agent's
     /// next turn. False if the agent has ended.
     pub async fn send(&self, text: &str) -> Result<bool, StoreError> {
-        // Held over the commit, so that the agent cannot end between the check and the message.
-        let mut inbox = self.inbox.lock().await;
-        if inbox.closed {
-            return Ok(false);
-        }
-        let item = InboxItem { n: self.shared.store.next_inbox_number(), from: None, text: text.to_owned() };
-        let mut step = Step::new();
-        step.inbox_push(self.root.clone(), item.clone());
-        self.shared.store.commit(step).await?;
-        inbox.items.push_back(item);
-        Ok(true)
+        // A task of its own, so that whoever stops waiting for the answer cannot leave a message that is on
+        // record and never read.
+        let (shared, root, text) = (self.shared.clone(), self.root.clone(), text.to_owned());
+        let inbox = self.inbox.clone();
+        let sent = tokio::spawn(async move {
+            // Held over the commit, so that the agent cannot end between the check and the message.
+            let mut inbox = inbox.lock().await;
+            if inbox.closed {
+                return Ok(false);
+            }
+            let item = InboxItem { n: shared.store.next_inbox_number(), from: None, text };
+            let mut step = Step::new();
+            step.inbox_push(root, item.clone());
+            shared.store.commit(step).await?;
+            inbox.items.push_back(item);
+            Ok(true)
+        });
+        sent.await.unwrap_or(Err(StoreError::Closed))
     }
 
     /// Waits for the run's end.

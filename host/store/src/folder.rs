@@ -23,14 +23,14 @@ const LOCK: &str = "lock";
 /// The largest configuration that is read back. Prompts make it long, but nobody writes megabytes by hand.
 pub(crate) const MAX_CONFIG_BYTES: u64 = 32 << 20;
 
-/// How often a new run looks for a free name. Two runs share a name only if they start in the same second and
-/// draw the same of a million suffixes.
+/// How often a new run looks for a free name. Two runs share a name only if they start in the same millisecond or
+/// two and draw the same of a thousand suffixes.
 const NAME_ATTEMPTS: u32 = 32;
 
 /// Letters of a name's suffix: none that is easily taken for another.
 const SUFFIX: &[u8] = b"23456789abcdefghjkmnpqrstuvwxyz";
 
-/// The suffix's length.
+/// The suffix's length: two letters of time, two of chance.
 const SUFFIX_LEN: usize = 4;
 
 /// How often a lock is tried. Whoever lists runs holds it for an instant, which must not pass for an owner.
@@ -113,8 +113,13 @@ fn run_name(now_ms: u64) -> String {
     let ms = i64::try_from(now_ms).unwrap_or(i64::MAX);
     let time = jiff::Timestamp::from_millisecond(ms).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
     let mut name = time.strftime("%Y%m%d-%H%M%S-").to_string();
-    for _ in 0..SUFFIX_LEN {
-        name.push(char::from(SUFFIX[fastrand::usize(..SUFFIX.len())]));
+    // The letters ascend, and the first two say how far the second had come, so that runs of one second sort
+    // in the order in which they started.
+    let letters = SUFFIX.len();
+    let within = usize::try_from(now_ms % 1000).unwrap_or(0) * letters * letters / 1000;
+    let drawn = [fastrand::usize(..letters), fastrand::usize(..letters)];
+    for at in [within / letters, within % letters].into_iter().chain(drawn) {
+        name.push(char::from(SUFFIX[at]));
     }
     name
 }

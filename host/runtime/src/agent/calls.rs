@@ -172,6 +172,7 @@ impl Agent {
         let mut ran = Vec::new();
         let mut by_module: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
         let mut in_workspace = Vec::new();
+        let mut at_first_of_step = true;
         for at in step {
             let call = &calls[at];
             match &plans[at] {
@@ -184,10 +185,16 @@ impl Agent {
                 }
                 Plan::Run { effect, .. } => {
                     in_workspace.push(at);
+                    // A slow call is seen while it runs, not only once it is over.
+                    let mut commit = at_first_of_step;
+                    at_first_of_step = false;
                     if *effect == Effect::Acting {
                         // What acts on the world is announced in the record first, so that a crash in the
                         // middle leaves an intent without a result, and nothing is silently done twice.
                         self.step.call_intent(self.id.clone(), turn, at as u32, call.clone(), *effect);
+                        commit = true;
+                    }
+                    if commit {
                         self.commit().await?;
                     }
                 }
@@ -227,6 +234,7 @@ impl Agent {
     pub(super) async fn apply(&mut self, turn: Turn, kind: &str, call: &Call) -> Result<(), CallError> {
         let context = self.context(turn, Phase::Apply);
         let arguments = object(&call.arguments);
+        let notes = self.lender.notes();
         let answer = match kind {
             "history" => self.history.call(&context, &call.name, arguments).await,
             kind => match self.modules.get_mut(kind) {
@@ -235,7 +243,7 @@ impl Agent {
             },
         };
         if answer.is_err() {
-            self.lender.drop_notes();
+            self.lender.drop_notes_after(notes);
         }
         answer.map(|_| ())
     }

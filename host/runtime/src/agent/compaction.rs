@@ -37,6 +37,11 @@ impl Agent {
         };
         let budget = self.progress.calibration.invert(target);
         let context = self.context(turn, Phase::Now);
+        // Recent turns are only given up where the request could not be made otherwise.
+        let limit = match reason {
+            CompactionReason::TooLong => target,
+            _ => room.for_messages(),
+        };
         let mut segments = Vec::new();
         for keep_turns in [params.keep_turns, params.keep_turns.min(1), 0] {
             segments = match self.history.fold(&context, budget, keep_turns).await {
@@ -46,9 +51,8 @@ impl Agent {
                     return Err(CompactError::Not(format!("the history module failed: {error}")));
                 }
             };
-            // Recent turns are only given up where the request could not be made otherwise.
-            let must = reason == CompactionReason::TooLong || room.is_over(before_tokens, 1.0);
-            if !segments.is_empty() || !must {
+            let folded: u64 = segments.iter().map(|segment| segment.tokens).sum();
+            if before_tokens.saturating_sub(self.progress.calibration.apply(folded)) <= limit {
                 break;
             }
         }

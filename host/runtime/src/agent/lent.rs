@@ -51,10 +51,16 @@ impl Lender {
         self.inner().turn = turn;
     }
 
-    /// Forgets notes of a call that failed: nothing refers to them.
-    pub(crate) fn drop_notes(&self) {
+    /// How many notes were made since they were last taken.
+    pub(crate) fn notes(&self) -> usize {
+        self.inner().notes.len()
+    }
+
+    /// Forgets the notes of a call that failed, but the first `kept`: nothing refers to the others.
+    pub(crate) fn drop_notes_after(&self, kept: usize) {
         let mut inner = self.inner();
-        let notes = std::mem::take(&mut inner.notes);
+        let kept = kept.min(inner.notes.len());
+        let notes = inner.notes.split_off(kept);
         for (message, _) in notes {
             inner.lent.remove(&message.id);
             inner.fresh.remove(&message.id);

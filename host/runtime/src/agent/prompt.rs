@@ -2,14 +2,29 @@
 
 use super::Agent;
 use crate::capability::{compact, finish};
-use gg_core::Turn;
+use gg_core::{Event, Turn};
 use gg_modules::Phase;
+
+/// Bytes that all modules' sections may take for each token of the context window: about a third of it, at
+/// some three bytes a token.
+const MODULES_SHARE_BYTES: usize = 1;
 
 impl Agent {
     /// The profile's prompt, then what each module tells unasked, then how this agent works and ends.
     ///
     /// A module that fails here costs its section; the record says so.
     pub(super) async fn system_prompt(&mut self, turn: Turn) -> String {
+        if let Some((rendered, prompt)) = &self.system
+            && *rendered == turn
+        {
+            return prompt.clone();
+        }
+        let prompt = self.render_system_prompt(turn).await;
+        self.system = Some((turn, prompt.clone()));
+        prompt
+    }
+
+    async fn render_system_prompt(&mut self, turn: Turn) -> String {
         let context = self.context(turn, Phase::Now);
         let mut sections = Vec::new();
         let mut failed = Vec::new();
@@ -27,8 +42,25 @@ impl Agent {
             self.module_failed(turn, &kind, &error);
         }
         let mut prompt = self.profile.prompt.trim_end().to_owned();
+        let mut room = self.profile.model.context_window as usize * MODULES_SHARE_BYTES;
         for section in sections {
-            prompt.push_str(&format!("\n\n## {}\n{}", section.title, section.body.trim_end()));
+            let text = format!("\n\n## {}\n{}", section.title, section.body.trim_end());
+            // A module must not fill the window of its own agent before a word is said.
+            match room.checked_sub(text.len()) {
+                Some(left) => {
+                    room = left;
+                    prompt.push_str(&text);
+                }
+                None => self.event(Event::ModuleFailed {
+                    turn,
+                    module: gg_core::text::glance(&section.title, 64),
+                    hook: "prompt".into(),
+                    error: format!(
+                        "its {} bytes do not fit beside the other modules' prompts and were left out",
+                        text.len()
+                    ),
+                }),
+            }
         }
         let how = self.how_it_works();
         if !how.is_empty() {

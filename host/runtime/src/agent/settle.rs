@@ -32,6 +32,10 @@ impl Agent {
                 }
             }
         }
+        if !settlement.module_calls.is_empty() {
+            // What was noted is in the record before anything else reads the window.
+            self.commit().await?;
+        }
         if settlement.compact {
             match self.compact(turn, CompactionReason::Asked).await {
                 Ok(()) => {}

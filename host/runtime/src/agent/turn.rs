@@ -52,7 +52,12 @@ impl Agent {
         if self.progress.turns >= self.profile.max_turns {
             return Err(Stop::End(Ending::TurnLimit { limit: self.profile.max_turns }));
         }
-        let turn = self.history.window().turn.next();
+        let last = self.history.window().turn.max(self.progress.last_turn);
+        let turn = last.next();
+        if turn == last {
+            return Err(self.fail(turn, "the history module counts more turns than there can be"));
+        }
+        self.progress.last_turn = turn;
         self.progress.turns += 1;
         self.lender.turn(turn);
         self.shared.rollup.add(&self.profile.id, &self.profile.model.name, |sums| sums.turns += 1);
@@ -71,6 +76,7 @@ impl Agent {
             return self.reply_without_calls(turn, message, text, &reply.stop).await;
         }
         self.progress.empty_replies = 0;
+        self.progress.unfinished_text.clear();
         // The whole reply is durable before any of it is acted on. It enters the window with its results,
         // so that no window ever holds a call without one.
         self.progress.open_reply = Some(id);
@@ -82,11 +88,7 @@ impl Agent {
         let results = Message::results(self.shared.store.next_message_id(), results);
         let entry = gg_core::Entry::of(&results, turn, gg_core::tokens::of_message(&results), Keep::Foldable);
         let answered = self.record_message(results, entry);
-        let context = self.context(turn, gg_modules::Phase::Now);
-        if let Err(error) = self.history.append(&context, vec![lent, answered]).await {
-            self.module_failed(turn, "history", &error);
-            return Err(self.fail(turn, format_args!("the history module failed: {error}")));
-        }
+        self.append_lent(turn, vec![lent, answered]).await?;
         self.progress.open_reply = None;
         self.step.declarations(self.id.clone(), turn, declarations.clone());
         self.commit().await?;
@@ -102,6 +104,16 @@ impl Agent {
         stop: &ReplyStop,
     ) -> Result<(), Stop> {
         let cut_off = *stop == ReplyStop::Length;
+        if let ReplyStop::Refused | ReplyStop::Other(_) = stop {
+            let why = match stop {
+                ReplyStop::Other(why) => gg_core::text::glance(why, 200),
+                _ => "the server or the model declined to go on".to_owned(),
+            };
+            if !text.trim().is_empty() {
+                self.append(turn, vec![(message, Keep::Foldable)]).await?;
+            }
+            return Err(self.fail(turn, format_args!("the reply was broken off: {why}")));
+        }
         if text.trim().is_empty() {
             self.progress.empty_replies += 1;
             if self.progress.empty_replies > MAX_EMPTY_REPLIES {
@@ -123,6 +135,7 @@ impl Agent {
         self.progress.empty_replies = 0;
         self.append(turn, vec![(message, Keep::Foldable)]).await?;
         if cut_off {
+            self.progress.unfinished_text.push_str(&text);
             self.notice(
                 turn,
                 "Your reply was cut off at the output limit. Go on from where it stops, or make a call.",
@@ -130,6 +143,7 @@ impl Agent {
             .await?;
             return self.commit().await;
         }
+        let text = std::mem::take(&mut self.progress.unfinished_text) + &text;
         self.commit().await?;
         Err(Stop::End(Ending::Text { text }))
     }

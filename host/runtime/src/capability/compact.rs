@@ -91,10 +91,10 @@ pub(crate) async fn summarise(
     messages: &[Arc<Message>],
 ) -> Result<Summarised, SummaryError> {
     let instructions = calibration.apply(tokens::of_bytes(SYSTEM.len() + 512));
-    let room = u64::from(model.context_window)
-        .saturating_sub(u64::from(model.max_output))
-        .saturating_sub(instructions);
-    let piece_room = (room.saturating_sub(u64::from(model.max_output)) as f64 * PIECE_SHARE) as u64;
+    let room = u64::from(model.context_window).saturating_sub(instructions);
+    // The summary is written once and read once more, with the next piece: both must leave room for the piece.
+    let max_output = u64::from(model.max_output).min(room / 4);
+    let piece_room = (room.saturating_sub(2 * max_output) as f64 * PIECE_SHARE) as u64;
     if piece_room < MIN_ROOM {
         return Err(SummaryError::NoRoom { room: piece_room });
     }
@@ -114,7 +114,7 @@ pub(crate) async fn summarise(
             system: SYSTEM.into(),
             messages: vec![Arc::new(Message::user(MessageId(0), Origin::Prompt, text))],
             calls: Arc::from([]),
-            max_output: model.max_output,
+            max_output: u32::try_from(max_output).unwrap_or(model.max_output),
             parameters: model.parameters.clone(),
             model: model.name.clone(),
         };
@@ -126,7 +126,7 @@ pub(crate) async fn summarise(
             return Err(SummaryError::Empty);
         }
         // The summary so far goes into the next request, so it is held to the size it was asked in.
-        let most = u64::from(model.max_output).saturating_mul(BYTES_PER_TOKEN + 1) as usize;
+        let most = max_output.saturating_mul(BYTES_PER_TOKEN + 1) as usize;
         summary = text::cut_saying_so(answer.trim().to_owned(), most);
         requests.push(SummaryRequest { system: request.system, reply, raw_estimate });
     }
