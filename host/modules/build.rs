@@ -6,7 +6,8 @@ use std::path::Path;
 const KINDS: [&str; 3] = ["history", "tasks", "notebook"];
 
 fn main() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bin/components");
+    let folder =
+        Path::new(&std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default()).join("../../bin/components");
     let mut missing = false;
     for kind in KINDS {
         let file = folder.join(format!("{kind}.wasm"));

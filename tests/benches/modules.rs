@@ -182,7 +182,7 @@ async fn report(what: &str, times: usize, mut work: impl AsyncFnMut()) {
 }
 
 fn stranger(registry: &Registry) -> Arc<Component> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../bin/guests/hostile.wasm");
+    let path = gg_tests::root().join("bin/guests/hostile.wasm");
     let bytes = fs::read(path).expect("`cargo xtask build` makes the guests");
     registry.load_bytes("hostile", &bytes, None).unwrap()
 }

@@ -1,14 +1,11 @@
 //! The map in ARCHITECTURE.md is true: folders exist, crates have those names, and depend only upwards in it.
 
+use gg_tests::root;
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
-    path::{Path, PathBuf},
+    path::Path,
 };
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
-}
 
 struct Row {
     folder: String,

@@ -78,7 +78,7 @@ fn hasty_guests() -> Guests {
 
 /// The bytes of a guest, with `describe` told to misbehave in the way `how`.
 fn guest(name: &str, how: &str) -> Vec<u8> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../bin/guests/{name}.wasm"));
+    let path = gg_tests::root().join(format!("bin/guests/{name}.wasm"));
     let mut bytes = fs::read(&path).unwrap_or_else(|error| {
         panic!("{}: {error}; `cargo xtask build` makes the guests", path.display());
     });

@@ -9,9 +9,12 @@ pub(crate) struct Tree {
 }
 
 impl Tree {
-    /// The repository that this program was compiled in.
+    /// The repository that cargo runs this program for. Two clones may share a target folder, so where it was
+    /// compiled says nothing.
     pub(crate) fn here() -> Self {
-        let root: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).components().collect();
+        let package = std::env::var_os("CARGO_MANIFEST_DIR");
+        let package = package.map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
+        let root: PathBuf = package.components().collect();
         let root = root.ancestors().nth(2).unwrap_or(&root).to_owned();
         let target = match std::env::var_os("CARGO_TARGET_DIR") {
             Some(dir) => root.join(dir),

@@ -5,7 +5,6 @@ use std::{
     env, fs,
     io::{Read, Write},
     net::TcpStream,
-    path::PathBuf,
     process,
     time::Duration,
 };
@@ -51,7 +50,7 @@ pub(crate) fn expect_fixtures() {
 }
 
 fn fixtures() -> Vec<Value> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("peers");
+    let folder = gg_tests::package().join("peers");
     let mut files: Vec<_> =
         fs::read_dir(folder).expect("the fixtures").map(|entry| entry.expect("an entry").path()).collect();
     files.sort();

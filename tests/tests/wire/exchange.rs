@@ -23,7 +23,7 @@ pub(crate) const KEY: &str = "sk-test-0123456789";
 
 /// The folder of the fixtures.
 pub(crate) fn fixtures() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("wire")
+    gg_tests::package().join("wire")
 }
 
 /// A response, byte for byte.
