@@ -171,12 +171,8 @@ fn line(event: &Event) -> Option<String> {
         }
         Event::TurnStarted { turn } => format!("turn {turn}"),
         Event::Message { message, .. } => {
-            format!(
-                "  {:?} {}: {}",
-                message.origin,
-                message.id,
-                message.transcript().replace('\n', "\n      ")
-            )
+            let text = gg_core::text::cut_saying_so(message.transcript(), 400);
+            format!("  {:?} {}: {}", message.origin, message.id, text.replace('\n', "\n      "))
         }
         Event::Request { purpose, messages, calls, attempts, .. } => {
             let ids: Vec<u64> = messages.iter().map(|id| id.0).collect();
