@@ -152,8 +152,15 @@ impl Agent {
         agent.event(Event::AgentState { state: gg_core::AgentState::Running });
         agent.shared.rollup.add(&agent.profile.id, &agent.profile.model.name, |sums| sums.agents += 1);
         let message = Message::user(agent.shared.store.next_message_id(), Origin::Prompt, prompt);
-        agent.append(Turn(0), vec![(message, Keep::Pinned)]).await?;
-        agent.commit().await?;
+        match agent.append(Turn(0), vec![(message, Keep::Pinned)]).await {
+            Ok(()) => agent.commit().await?,
+            Err(Stop::End(ending)) => {
+                let step = std::mem::take(&mut agent.step);
+                agent.shared.end_unborn(step, &agent.id, &agent.profile, &ending).await?;
+                return Err(Stop::End(ending));
+            }
+            Err(stop) => return Err(stop),
+        }
         Ok(agent)
     }
 
