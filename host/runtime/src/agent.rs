@@ -149,7 +149,7 @@ impl Agent {
             system: None,
             step,
         };
-        agent.event(Event::AgentState { state: gg_core::AgentState::Running });
+        agent.event(Event::AgentState { state: gg_core::AgentState::Running, on: Vec::new() });
         agent.shared.rollup.add(&agent.profile.id, &agent.profile.model.name, |sums| sums.agents += 1);
         let message = Message::user(agent.shared.store.next_message_id(), Origin::Prompt, prompt);
         match agent.append(Turn(0), vec![(message, Keep::Pinned)]).await {
