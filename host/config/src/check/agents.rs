@@ -1,6 +1,6 @@
 //! Rules about agents: ids, models, allowlists.
 
-use super::{At, Check, capabilities::Enabled};
+use super::{At, Check, capabilities::Enabled, delegation::SUBAGENTS};
 use crate::{Code, Mark, source::escape};
 use gg_core::text;
 use std::collections::BTreeMap;
@@ -79,6 +79,11 @@ impl<'a> Check<'a> {
             }
             let message = format!("nothing this agent enables offers the call {:?}", text::glance(name, 80));
             match source {
+                Some(SUBAGENTS) => {
+                    let help = "enable the capability \"subagents\" and its features, and list in \"roster\" an agent \
+                                with the scope \"subagent\"";
+                    self.refuse(Code::UnknownCall, &call.pointer, Mark::Value, message, help.into());
+                }
                 Some(kind) => {
                     let help = format!("enable the capability {kind:?} and its features, which offer it");
                     self.refuse(Code::UnknownCall, &call.pointer, Mark::Value, message, help);

@@ -127,7 +127,7 @@ fn each_rule_refuses_what_it_is_about_and_nothing_else() {
         ("/agents", json!([]), EmptyValue, "/agents"),
         ("/agents/0/id", json!("a b"), BadId, "/agents/0/id"),
         ("/agents/0/prompt", json!(" \n"), EmptyValue, "/agents/0/prompt"),
-        ("/agents/0/roster", json!([]), UnknownKey, "/agents/0/roster"),
+        ("/agents/0/rooster", json!([]), UnknownKey, "/agents/0/rooster"),
         ("/agents/0/loopDetection", json!({ "repeats": 1 }), OutOfRange, "/agents/0/loopDetection/repeats"),
         ("/agents/0/loopDetection", json!({}), MissingValue, "/agents/0/loopDetection"),
         ("/agents/0/execution", json!("code"), Unsupported, "/agents/0/execution"),
