@@ -26,7 +26,7 @@ pub use configuration::{Capability, ComponentRef, Configuration, Execution, Mode
 pub use nearest::nearest;
 pub use notes::{Note, notes};
 pub use params::{CompactionParams, WorkspaceParams};
-pub use provider::{Api, Provider};
+pub use provider::{Api, Provider, Server};
 pub use refusal::{Refusal, Report};
 pub use schema::schema;
 pub use source::{Needs, Source};

@@ -7,7 +7,7 @@ use crate::{
 use gg_core::{
     Arguments, Call, CallResult, CallSpec, CallStatus, Effect, Message, MessageId, Origin, Purpose, Turn,
 };
-use gg_providers::{Api, NoDeltas, ProviderSpec, Providers, Request, Secret};
+use gg_providers::{Api, Format, NoDeltas, ProviderSpec, Providers, Request, Secret, Server};
 use serde_json::json;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -17,12 +17,13 @@ const MAX_TURNS: u32 = 8;
 fn spec(ask: Ask, test_id: &str) -> ProviderSpec {
     ProviderSpec {
         name: "peer".into(),
-        api: Api::OpenAiChat {
+        api: Api::Server(Server {
+            format: Format::OpenAiChat,
             base_url: format!("{}/v1", gate()),
             api_key: Some(Secret::new("any-key-will-do")),
             headers: BTreeMap::from([("X-Test-Id".to_owned(), test_id.to_owned())]),
             stream: ask == Ask::Streamed,
-        },
+        }),
         idle_timeout: Duration::from_secs(60),
         total_timeout: Duration::from_secs(60),
         max_retries: 3,
