@@ -2,9 +2,9 @@
 
 use super::events;
 use gg_core::{
-    AgentId, AgentState, Arguments, BudgetLimit, BudgetScope, Call, CallId, CallResult, CallStatus, CompactionReason, Cost, Effect,
-    Ending, Event, Message, MessageId, Origin, Outcome, Part, Purpose, Recorded, Role, Seq, Turn, Usage,
-    event::ProfileRollup,
+    AgentId, AgentState, Arguments, BudgetLimit, BudgetScope, Call, CallId, CallResult, CallStatus,
+    CompactionReason, Cost, Effect, Ending, Event, Message, MessageId, Origin, Outcome, Part, Purpose,
+    Recorded, Role, Seq, Turn, Usage, event::ProfileRollup,
 };
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;

@@ -145,19 +145,17 @@ fn a_million_operations_agree_with_the_naive_model() {
             assert_eq!(slots.standing(&agent), standing);
             let (answer, expected) = match dice.below(4) {
                 0 => {
-                    let key = (keys > 0 && dice.below(2) == 0)
-                        .then(|| Key::new(format!("k{}", dice.below(keys))));
+                    let key =
+                        (keys > 0 && dice.below(2) == 0).then(|| Key::new(format!("k{}", dice.below(keys))));
                     let expected = standing.is_none().then(|| naive.acquire(&agent, key.clone()));
                     (slots.acquire(&agent, key), expected)
                 }
                 1 => {
-                    let expected =
-                        (standing == Some(Standing::Running)).then(|| naive.block(&agent));
+                    let expected = (standing == Some(Standing::Running)).then(|| naive.block(&agent));
                     (slots.block(&agent), expected)
                 }
                 2 => {
-                    let expected =
-                        (standing == Some(Standing::Blocked)).then(|| naive.wake(&agent));
+                    let expected = (standing == Some(Standing::Blocked)).then(|| naive.wake(&agent));
                     (slots.wake(&agent), expected)
                 }
                 // Fewer ends than beginnings, so that queues grow.
