@@ -6,7 +6,7 @@ use crate::{
     exit::{Exit, Refusal},
     progress::{
         fold::{Entry, Folded, fold},
-        item::What,
+        item::{Item, What},
         plan::Plan,
         table::{Style, Tense, names, table},
         tree::RowId,
@@ -27,11 +27,11 @@ use std::{
 
 const EXAMPLES: &str = "\
 Examples:
-  gg show last                    the latest run's agents, and what a single one did turn by turn
-  gg show k3f9                    the run whose name ends so; the start of a name does too
-  gg show last --agent a3         all that one agent said and was told
-  gg show last --agent a3 --turns   what it did, a line each
-  gg show last --transcript       every message of every agent, whole
+  gg show last                     the latest run's agents; of a single one also what it did
+  gg show k3f9                     the run whose name ends so; the start of a name does too
+  gg show last --agent a3          all that one agent said and was told
+  gg show last --agent a3 --turns  what it did, a line for each step
+  gg show last --transcript        every message of every agent, whole
   gg show last --json | jq -c 'select(.type == \"usage\")'";
 
 /// The most of the prompt that the heading repeats, in characters.
@@ -43,7 +43,7 @@ const MAX_TREE_LINES: usize = 200;
 /// How many of an agent's children are named.
 const MAX_CHILDREN: usize = 20;
 
-/// Show a run from its record: its agents as a tree, what they did, what was said, or its events
+/// Show a run from its record: its agents, what they did and said, or its events
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -222,18 +222,26 @@ impl<'a> Shown<'a> {
                 break;
             }
             let is_wanted = only.is_none_or(|only| event.agent.as_ref() == Some(only));
-            if told == Told::Whole && is_wanted {
-                out.lines(&transcript.observe(&event))?;
-            }
             if let (Some(_), true, Event::AgentEnded { ending: how, .. }) = (only, is_wanted, &event.event) {
                 ending = Some(how.clone());
             }
+            if told == Told::Whole {
+                if is_wanted {
+                    out.lines(&transcript.observe(&event))?;
+                }
+                continue;
+            }
             let agent = event.agent.clone().filter(|_| is_named);
-            for mut item in view.observe(&Live::Event(event), Duration::ZERO) {
-                let is_heading = matches!(item.what, What::Started { .. });
-                if told == Told::Turns && is_wanted && !is_heading {
-                    item.agent = agent.clone().filter(|_| item.what.is_of_agent());
-                    out.lines(&item.lines(columns))?;
+            let items = view.observe(&Live::Event(event), Duration::ZERO);
+            for Item { what, .. } in items.into_iter().filter(|_| is_wanted) {
+                let stands_elsewhere = match what {
+                    What::Started { .. } => true,
+                    What::Ended { .. } => only.is_some(),
+                    _ => false,
+                };
+                if !stands_elsewhere {
+                    let agent = agent.clone().filter(|_| what.is_of_agent());
+                    out.lines(&Item { agent, what }.lines(columns))?;
                 }
             }
         }
@@ -289,11 +297,13 @@ fn heading(reader: &RunReader) -> Vec<Line> {
 /// What the tree does not show, and how to see it.
 fn hints(lines: &[Folded], told: Told) -> Vec<Line> {
     let is_folded = lines.iter().any(|line| matches!(line.entry, Entry::More(_)));
-    let folded = is_folded.then_some("  --all has a row for each agent");
-    let untold = (told == Told::Nothing).then_some(
-        "  --agent ID has an agent's transcript; --turns what all did, --transcript all that was said",
-    );
-    folded.into_iter().chain(untold).map(|hint| Line::new().with(Tone::Faint, hint)).collect()
+    let folded = is_folded.then_some("  --all has a row for each agent").into_iter();
+    let untold = [
+        "  --agent ID has one agent's transcript",
+        "  --turns has what all of them did, --transcript all that was said",
+    ];
+    let untold = untold.into_iter().filter(|_| told == Told::Nothing);
+    folded.chain(untold).map(|hint| Line::new().with(Tone::Faint, hint)).collect()
 }
 
 fn print_end(view: &View, end: &RunEnd, out: &mut Printer) -> anyhow::Result<()> {

@@ -171,7 +171,7 @@ impl What {
             Self::Waits { on } => line.with(Tone::Warn, "  waits for ").plain(on),
             Self::Ended { good, sentence, facts, glance } => line
                 .with(if *good { Tone::Good } else { Tone::Bad }, sentence)
-                .with(Tone::Faint, format!(" · {facts}  {glance}")),
+                .with(Tone::Faint, format!(" · {facts}  {glance}").trim_end()),
             Self::Waiting { says } => line.with(Tone::Warn, says),
         }
     }
