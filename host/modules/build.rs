@@ -3,7 +3,7 @@
 use std::path::Path;
 
 /// The kinds of the built-in components. `src/registry.rs` includes the same ones.
-const KINDS: [&str; 4] = ["history", "tasks", "notebook", "memories"];
+const KINDS: [&str; 5] = ["history", "tasks", "notebook", "memories", "programs"];
 
 fn main() {
     let folder =
