@@ -10,6 +10,7 @@ pub mod event;
 pub mod id;
 pub mod loop_detection;
 pub mod message;
+pub mod scheduler;
 pub mod text;
 pub mod tokens;
 pub mod turn;
@@ -17,7 +18,7 @@ pub mod usage;
 pub mod window;
 
 pub use call::{Arguments, Call, CallResult, CallSpec, CallStatus, Effect};
-pub use ending::{Ending, Outcome};
+pub use ending::{BudgetLimit, BudgetScope, Ending, Outcome};
 pub use event::{AgentState, CompactionReason, Event, Live, Purpose, Recorded};
 pub use id::{AgentId, CallId, MessageId, ProfileId, RunId, Seq, Turn};
 pub use message::{Message, Origin, Part, Role};

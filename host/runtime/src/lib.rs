@@ -4,10 +4,15 @@
 //! prints nothing; whoever embeds it subscribes to what happens.
 
 mod agent;
+mod budget;
 mod capability;
 pub mod launch;
+mod leash;
+mod life;
+mod lineages;
 mod profile;
 mod run;
+mod slots;
 mod telemetry;
 
 pub use agent::snapshot::AgentSnapshot;

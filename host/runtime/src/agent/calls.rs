@@ -3,6 +3,7 @@
 use super::{Agent, Stop};
 use crate::{
     capability::{finish, workspace::Workspace},
+    leash::Leash,
     profile::{Route, Tool},
 };
 use futures_util::future::{BoxFuture, join_all};
@@ -56,14 +57,19 @@ impl Agent {
         }
         let quiet: Vec<bool> = plans
             .iter()
-            .map(|plan| !matches!(plan, Plan::Run { effect: Effect::Acting | Effect::Deferred, .. }))
+            .map(|plan| match plan {
+                // It may wait for hours, without a slot.
+                Plan::Run { route: Route::Subagents, .. } => false,
+                Plan::Run { effect, .. } => *effect == Effect::ReadOnly,
+                Plan::Refuse(_) | Plan::Declare(..) => true,
+            })
             .collect();
         let mut results: Vec<Option<CallResult>> = vec![None; calls.len()];
         for step in steps(&quiet) {
             for at in step.clone() {
                 self.announce(turn, &calls[at]);
             }
-            let cancelled = self.shared.cancelled();
+            let cancelled = self.leash.pulled();
             let ran = match cancelled {
                 Some(_) => step.map(|at| cancelled_before(at, &calls[at])).collect(),
                 None => self.run_step(turn, step, calls, &plans).await?,
@@ -145,7 +151,7 @@ impl Agent {
             Route::Compact => {
                 Plan::Declare(Declaration::Compact, "noted: done at the end of this turn".into())
             }
-            Route::Workspace | Route::Module(_) => {
+            Route::Workspace | Route::Subagents | Route::Module(_) => {
                 Plan::Run { route: tool.route.clone(), effect: tool.spec.effect }
             }
         }
@@ -169,6 +175,11 @@ impl Agent {
         calls: &[Call],
         plans: &[Plan],
     ) -> Result<Vec<Ran>, Stop> {
+        if let [Plan::Run { route: Route::Subagents, .. }] = &plans[step.clone()] {
+            let started = Instant::now();
+            let result = self.delegate(&calls[step.start]).await?;
+            return Ok(vec![Ran { at: step.start, result, elapsed_ms: elapsed_ms(started), failure: None }]);
+        }
         let mut ran = Vec::new();
         let mut by_module: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
         let mut in_workspace = Vec::new();
@@ -217,7 +228,7 @@ impl Agent {
         }
         if let Some(workspace) = &self.profile.workspace {
             for at in in_workspace {
-                let work_of_one = run_in_workspace(workspace.clone(), calls[at].clone(), self.shared.clone());
+                let work_of_one = run_in_workspace(workspace.clone(), calls[at].clone(), self.leash.clone());
                 work.push(Box::pin(async move {
                     let started = Instant::now();
                     let result = work_of_one.await;
@@ -300,13 +311,9 @@ async fn run_on<'a>(
     ran
 }
 
-async fn run_in_workspace(
-    workspace: Arc<Workspace>,
-    call: Call,
-    shared: Arc<crate::run::Shared>,
-) -> CallResult {
+async fn run_in_workspace(workspace: Arc<Workspace>, call: Call, leash: Leash) -> CallResult {
     let lost = lost(&call);
-    tokio::task::spawn_blocking(move || workspace.run(&call, shared.stop_flag())).await.unwrap_or(lost)
+    tokio::task::spawn_blocking(move || workspace.run(&call, leash.flag())).await.unwrap_or(lost)
 }
 
 /// What is wrong with a call's arguments, by the schema that was offered.

@@ -1,7 +1,7 @@
 //! The system prompt's slot: rendered for this very agent, before each request, and never in the window.
 
 use super::Agent;
-use crate::capability::{compact, finish};
+use crate::capability::{compact, finish, subagents};
 use gg_core::{Event, Turn};
 use gg_modules::Phase;
 
@@ -75,6 +75,12 @@ impl Agent {
         if self.profile.workspace.is_some() {
             lines
                 .push("Paths are relative to the root of your workspace; nothing outside it can be reached.");
+        }
+        if self.profile.tool(subagents::WAIT).is_some() {
+            lines.push(
+                "Your subagents work in the same workspace as you: give them briefs that do not overlap, and \
+                 collect their results before you end.",
+            );
         }
         if self.profile.tool(compact::CALL).is_some() {
             lines.push("When this conversation grows long, `compact` summarises its older part.");
