@@ -276,6 +276,7 @@ impl Agent {
             | Event::AgentSpawned { .. }
             | Event::Request { .. }
             | Event::Usage { .. }
+            | Event::Hook { .. }
             | Event::ModuleFailed { .. }
             | Event::LoopNudge { .. }
             | Event::RunEnded { .. } => {}
