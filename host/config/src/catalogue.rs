@@ -9,7 +9,7 @@ use std::{
 };
 
 /// The capabilities that gg carries out itself: no component stands behind them.
-pub const HOST_KINDS: [&str; 2] = ["workspace", "compaction"];
+pub const HOST_KINDS: [&str; 3] = ["workspace", "compaction", "shell"];
 
 /// A switch of a capability.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -63,4 +63,6 @@ pub struct Catalogue {
     pub env: BTreeSet<String>,
     /// Whether each file that the configuration names can be read, or why not. The paths are as written.
     pub files: BTreeMap<PathBuf, Result<(), String>>,
+    /// Whether each program that a hook names can be run, or why not. They are named as written.
+    pub programs: BTreeMap<String, Result<(), String>>,
 }

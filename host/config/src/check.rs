@@ -4,6 +4,7 @@ mod agents;
 mod build;
 mod capabilities;
 mod components;
+mod hooks;
 mod providers;
 
 use crate::{

@@ -1,7 +1,7 @@
 //! The document as types. The comments on its keys are the documentation that `gg schema` gives to editors
 //! and that refusals quote; the JSON Schema made from these types is what documents are checked against.
 
-use crate::{CompactionParams, Provider, WorkspaceParams, format, provider::ProviderKeys};
+use crate::{CompactionParams, Hook, Provider, ShellParams, WorkspaceParams, format, provider::ProviderKeys};
 use gg_core::{Prices, ProfileId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -81,6 +81,10 @@ pub struct Profile {
     #[serde(rename = "loopDetection", default = "default_loop_repeats", with = "loop_detection")]
     #[schemars(with = "LoopDetection")]
     pub loop_repeats: u32,
+    /// Programs of yours that are asked before and after calls, and before an ending.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 64))]
+    pub hooks: Vec<Hook>,
     /// What the agent can do and hold. `history` is always there, listed or not.
     pub capabilities: Vec<Capability>,
 }
@@ -151,7 +155,7 @@ struct PriceKeys {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Capability {
-    /// What it is: `workspace`, `compaction`, a module kind (`history`, `tasks`, `notebook`), or a kind of your
+    /// What it is: `workspace`, `shell`, `compaction`, a module kind (`history`, `tasks`, `notebook`), or a kind of your
     /// own.
     #[schemars(extend("pattern" = format::NOT_BLANK))]
     pub id: String,
@@ -190,6 +194,11 @@ impl Profile {
     /// The settings of `workspace`, if it is enabled.
     pub fn workspace(&self) -> Option<WorkspaceParams> {
         self.params("workspace")
+    }
+
+    /// The settings of `shell`, if it is enabled.
+    pub fn shell(&self) -> Option<ShellParams> {
+        self.params("shell")
     }
 
     fn params<T: DeserializeOwned>(&self, id: &str) -> Option<T> {
