@@ -5,6 +5,7 @@
 
 mod agent;
 mod capability;
+mod command;
 pub mod launch;
 mod profile;
 mod run;
