@@ -2,6 +2,7 @@
 
 mod calls;
 mod compaction;
+mod hooks;
 mod lent;
 mod prompt;
 mod request;

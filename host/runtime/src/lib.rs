@@ -6,6 +6,7 @@
 mod agent;
 mod capability;
 mod command;
+mod hooks;
 pub mod launch;
 mod profile;
 mod run;

@@ -243,6 +243,7 @@ pub async fn start(launch: Launch) -> Result<RunHandle, StartError> {
         &providers,
         |id, name| launch.components.find(id, name),
         &launch.workspace,
+        &launch.base,
     )?);
     let config =
         serde_json::to_value(configuration).map_err(|error| StoreError::Conflict(error.to_string()))?;
