@@ -166,8 +166,10 @@ fn line(event: &Event) -> Option<String> {
     Some(match event {
         Event::RunStarted { root, prompt, .. } => format!("run of {root}: {prompt}"),
         Event::AgentSpawned { profile, depth, .. } => format!("spawned as {profile} at depth {depth}"),
-        Event::AgentState { state } => {
-            format!("is {}", serde_json::to_value(state).unwrap().as_str().unwrap())
+        Event::AgentState { state, on } => {
+            let on: Vec<&str> = on.iter().map(gg_core::AgentId::as_str).collect();
+            let state = serde_json::to_value(state).unwrap();
+            format!("is {} {}", state.as_str().unwrap(), on.join(" ")).trim_end().to_owned()
         }
         Event::TurnStarted { turn } => format!("turn {turn}"),
         Event::Message { message, .. } => {

@@ -86,6 +86,7 @@ fn status(status: &RunStatus) -> (Tone, &'static str) {
             Ending::Text { .. } | Ending::Finished { outcome: Outcome::Success, .. } => (Tone::Good, "well"),
             Ending::Finished { outcome: Outcome::Failure, .. } => (Tone::Bad, "failure"),
             Ending::TurnLimit { .. } => (Tone::Bad, "turn limit"),
+            Ending::Budget { .. } => (Tone::Bad, "budget"),
             Ending::Loop { .. } => (Tone::Bad, "loop"),
             Ending::Cancelled { .. } => (Tone::Warn, "cancelled"),
             Ending::Failed { .. } => (Tone::Bad, "failed"),

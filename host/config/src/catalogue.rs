@@ -9,7 +9,10 @@ use std::{
 };
 
 /// The capabilities that gg carries out itself: no component stands behind them.
-pub const HOST_KINDS: [&str; 3] = ["workspace", "compaction", "shell"];
+pub const HOST_KINDS: [&str; 4] = ["workspace", "shell", "compaction", "subagents"];
+
+/// The capability whose calls depend on the roster.
+const SUBAGENTS: &str = "subagents";
 
 /// A switch of a capability.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -39,6 +42,26 @@ pub struct Kind {
     pub calls: Vec<CallSpec>,
     /// The format of a module's state; absent for what holds none.
     pub state_format: Option<String>,
+}
+
+/// What decides, beside features, which calls an agent is offered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reach {
+    /// Its roster lists somebody whom it may spawn.
+    pub spawns: bool,
+}
+
+impl Kind {
+    /// The calls that it offers under these features to an agent with this reach. The check, its notes and the
+    /// agents themselves all ask here.
+    pub fn offered<'a, 'b>(
+        &'a self,
+        features: &'b BTreeMap<String, bool>,
+        reach: Reach,
+    ) -> impl Iterator<Item = &'a CallSpec> + use<'a, 'b> {
+        let within_reach = move |_: &&CallSpec| self.kind != SUBAGENTS || reach.spawns;
+        self.calls.iter().filter(move |call| call.is_offered(features)).filter(within_reach)
+    }
 }
 
 /// Why a component named by the configuration cannot be used.

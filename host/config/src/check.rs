@@ -4,6 +4,7 @@ mod agents;
 mod build;
 mod capabilities;
 mod components;
+mod delegation;
 mod hooks;
 mod providers;
 
@@ -26,6 +27,8 @@ pub fn check(source: &Source, catalogue: &Catalogue) -> Result<Configuration, Ve
     check.providers();
     check.components();
     check.agents();
+    check.max_depth();
+    check.budgets();
     if check.refusals.is_empty() {
         match build::configuration(source, catalogue) {
             Ok(configuration) => return Ok(configuration),

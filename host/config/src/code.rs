@@ -59,6 +59,12 @@ codes! {
     BadHeader = "bad-header",
     /// Two agents have the same id.
     DuplicateAgent = "duplicate-agent",
+    /// A roster names an agent that `agents` does not have.
+    UnknownAgent = "unknown-agent",
+    /// A roster lists one agent twice.
+    DuplicateRosterEntry = "duplicate-roster-entry",
+    /// Two agents give `subagents` a different `maxDepth`: it bounds the whole run, and only one is read.
+    MaxDepthConflict = "max-depth-conflict",
     /// A model names a provider that `providers` does not have.
     UnknownProvider = "unknown-provider",
     /// A key that this provider's api does not take, or one that it needs and lacks.

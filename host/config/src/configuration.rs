@@ -1,7 +1,10 @@
 //! The document as types. The comments on its keys are the documentation that `gg schema` gives to editors
 //! and that refusals quote; the JSON Schema made from these types is what documents are checked against.
 
-use crate::{CompactionParams, Hook, Provider, ShellParams, WorkspaceParams, format, provider::ProviderKeys};
+use crate::{
+    CompactionParams, Hook, Provider, Reach, ShellParams, SubagentsParams, WorkspaceParams, format,
+    provider::ProviderKeys,
+};
 use gg_core::{Prices, ProfileId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -25,6 +28,10 @@ pub struct Configuration {
     /// Where models are asked, by names that agents use.
     #[schemars(with = "BTreeMap<String, ProviderKeys>", extend("propertyNames" = id_schema()))]
     pub providers: BTreeMap<String, Provider>,
+    /// What a run may use up, all agents together. Each limit is optional; a run that reaches one ends with its
+    /// name.
+    #[serde(default, skip_serializing_if = "Budget::is_empty")]
+    pub budget: Budget,
     /// WebAssembly components of your own, by names that capabilities use. A custom kind, or another component
     /// for a built-in kind.
     #[serde(default)]
@@ -85,8 +92,80 @@ pub struct Profile {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 64))]
     pub hooks: Vec<Hook>,
+    /// What one agent of this profile may use up. An agent that reaches a limit ends with its name.
+    #[serde(default, skip_serializing_if = "Budget::is_empty")]
+    pub budget: Budget,
+    /// The agents that this one may put to work, and for what.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub roster: Vec<RosterEntry>,
+    /// Whether at most one agent of this profile runs at any moment; a second one waits for its slot.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub persistent: bool,
     /// What the agent can do and hold. `history` is always there, listed or not.
     pub capabilities: Vec<Capability>,
+}
+
+/// What may be used up. An absent limit is none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Budget {
+    /// Turns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1_000_000_000_000_u64))]
+    pub turns: Option<u64>,
+    /// Tokens, read and written, as servers report them or gg estimates them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1_000_000_000_000_u64))]
+    pub tokens: Option<u64>,
+    /// Money, in the currency of the models' `prices`, which it needs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.000_001, max = 1_000_000_000.0))]
+    pub cost: Option<f64>,
+    /// Time by the clock, in milliseconds: of a run from its start, of an agent from its first turn, waiting
+    /// included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1_000_000_000_000_u64))]
+    pub wall_time_ms: Option<u64>,
+    /// Agents: of a run, how many there may be, its root included; of an agent, how many it may spawn. A spawn
+    /// past it fails as a limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1_000_000_000_000_u64))]
+    pub agents: Option<u64>,
+}
+
+impl Budget {
+    /// Whether it limits nothing.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// An agent that another may put to work.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RosterEntry {
+    /// The `id` of an entry of `agents`. An agent may list itself.
+    #[schemars(with = "String", extend("pattern" = format::ID))]
+    pub agent_id: ProfileId,
+    /// What it may be used for.
+    #[schemars(length(min = 1))]
+    pub scopes: Vec<Scope>,
+    /// When to reach for it, told to the agent that holds this roster. Absent: the other agent's own
+    /// description.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+}
+
+/// What an entry of a roster may be used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Scope {
+    /// To be spawned by an agent, with a brief.
+    Subagent,
+    /// To carry out issues. It says nothing about spawning.
+    Implementer,
+    /// To review issues. It says nothing about spawning.
+    Reviewer,
 }
 
 /// How a model acts.
@@ -155,8 +234,8 @@ struct PriceKeys {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Capability {
-    /// What it is: `workspace`, `shell`, `compaction`, a module kind (`history`, `tasks`, `notebook`), or a kind of your
-    /// own.
+    /// What it is: `workspace`, `shell`, `compaction`, `subagents`, a module kind (`history`, `tasks`,
+    /// `notebook`), or a kind of your own.
     #[schemars(extend("pattern" = format::NOT_BLANK))]
     pub id: String,
     /// Whether the agent has it. Required, so that turning a thing off never needs its settings removed.
@@ -174,6 +253,12 @@ pub struct Capability {
 }
 
 impl Configuration {
+    /// The deepest that an agent may stand in the delegation tree: what the first profile says that enables
+    /// `subagents`. Nothing if none does.
+    pub fn max_depth(&self) -> Option<u32> {
+        self.agents.iter().find_map(Profile::subagents).map(|params| params.max_depth)
+    }
+
     /// The profile with this id.
     pub fn profile(&self, id: &ProfileId) -> Option<&Profile> {
         self.agents.iter().find(|profile| profile.id == *id)
@@ -201,10 +286,30 @@ impl Profile {
         self.params("shell")
     }
 
+    /// The settings of `subagents`, if it is enabled.
+    pub fn subagents(&self) -> Option<SubagentsParams> {
+        self.params("subagents")
+    }
+
+    /// The roster's entries that may be spawned.
+    pub fn spawnable(&self) -> impl Iterator<Item = &RosterEntry> {
+        self.roster.iter().filter(|entry| entry.scopes.contains(&Scope::Subagent))
+    }
+
+    /// What decides which of its calls `subagents` offers.
+    pub fn reach(&self) -> Reach {
+        Reach { spawns: self.spawnable().next().is_some() }
+    }
+
     fn params<T: DeserializeOwned>(&self, id: &str) -> Option<T> {
         let params = self.capability(id)?.params.clone();
         serde_json::from_value(Value::Object(params)).ok()
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the form that serde wants")]
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// Turns enough for an afternoon's errand; real work states its own.

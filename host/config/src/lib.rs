@@ -20,14 +20,16 @@ mod schema;
 mod source;
 mod value_schema;
 
-pub use catalogue::{Catalogue, ComponentFault, Feature, HOST_KINDS, Kind};
+pub use catalogue::{Catalogue, ComponentFault, Feature, HOST_KINDS, Kind, Reach};
 pub use check::check;
 pub use code::Code;
-pub use configuration::{Capability, ComponentRef, Configuration, Execution, ModelRef, Profile};
+pub use configuration::{
+    Budget, Capability, ComponentRef, Configuration, Execution, ModelRef, Profile, RosterEntry, Scope,
+};
 pub use hooks::Hook;
 pub use nearest::nearest;
 pub use notes::{Note, notes};
-pub use params::{CompactionParams, ShellParams, WorkspaceParams};
+pub use params::{CompactionParams, ShellParams, SubagentsParams, WorkspaceParams};
 pub use provider::{Api, Provider};
 pub use refusal::{Refusal, Report};
 pub use schema::schema;

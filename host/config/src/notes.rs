@@ -48,9 +48,14 @@ pub fn notes(source: &Source, catalogue: &Catalogue, configuration: &Configurati
                 None => catalogue.kinds.get(&capability.id),
             };
             components.extend(component);
-            let calls = kind.into_iter().flat_map(|kind| &kind.calls);
-            let offered = calls.filter(|call| call.is_offered(&capability.features));
+            let offered =
+                kind.into_iter().flat_map(|kind| kind.offered(&capability.features, profile.reach()));
             withheld.extend(offered.map(|call| call.name.as_str()));
+        }
+        if profile.subagents().is_some() && !profile.reach().spawns {
+            let message = "it enables \"subagents\" and its roster lists nobody with the scope \"subagent\": none of \
+                           their calls is offered";
+            add(format!("/agents/{at}"), Mark::Value, message.to_owned());
         }
         if let Some(allowed) = &profile.calls {
             withheld.retain(|name| !allowed.iter().any(|allowed| allowed == name));

@@ -54,6 +54,24 @@ pub struct ShellParams {
     pub max_output_bytes: u64,
 }
 
+/// Settings of `subagents`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SubagentsParams {
+    /// The deepest that an agent may stand in the delegation tree, where the root stands at 0. A spawn by an
+    /// agent at this depth fails as a limit. It bounds the whole run: every profile that enables `subagents`
+    /// says the same.
+    #[schemars(range(max = 1000))]
+    pub max_depth: u32,
+}
+
+impl SubagentsParams {
+    /// The JSON Schema of these settings.
+    pub fn schema() -> Value {
+        schema_of::<Self>()
+    }
+}
+
 impl CompactionParams {
     /// The JSON Schema of these settings.
     pub fn schema() -> Value {

@@ -14,6 +14,45 @@ pub enum Outcome {
     Failure,
 }
 
+/// Whose budget was used up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BudgetScope {
+    /// That of the whole run.
+    Run,
+    /// The agent's own.
+    Agent,
+}
+
+/// What a budget counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum BudgetLimit {
+    /// Turns.
+    Turns,
+    /// Tokens, read and written.
+    Tokens,
+    /// Money, in the currency of the prices.
+    Cost,
+    /// Time by the clock, in milliseconds.
+    WallTimeMs,
+    /// Agents that were spawned.
+    Agents,
+}
+
+impl BudgetLimit {
+    /// Its key in a `budget` of the configuration.
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::Turns => "turns",
+            Self::Tokens => "tokens",
+            Self::Cost => "cost",
+            Self::WallTimeMs => "wallTimeMs",
+            Self::Agents => "agents",
+        }
+    }
+}
+
 /// How an agent ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "how", rename_all = "snake_case")]
@@ -37,6 +76,15 @@ pub enum Ending {
     TurnLimit {
         /// The limit.
         limit: u32,
+    },
+    /// It, or the run as a whole, used up a budget.
+    Budget {
+        /// Whose budget.
+        scope: BudgetScope,
+        /// Its name in the configuration.
+        limit: BudgetLimit,
+        /// How much there was, in the unit of the limit.
+        max: f64,
     },
     /// It made the same calls with the same arguments again after it was told so.
     Loop {
@@ -81,6 +129,13 @@ impl Ending {
             Self::Finished { outcome: Outcome::Failure, .. } => "finished: failure".into(),
             Self::TurnLimit { limit: 1 } => "stopped at its limit of 1 turn (maxTurns)".into(),
             Self::TurnLimit { limit } => format!("stopped at its limit of {limit} turns (maxTurns)"),
+            Self::Budget { scope, limit, max } => {
+                let whose = match scope {
+                    BudgetScope::Run => "the run",
+                    BudgetScope::Agent => "this agent",
+                };
+                format!("stopped at the limit of {whose}: budget.{} of {max}", limit.key())
+            }
             Self::Loop { repeats, call } => {
                 format!("stopped in a loop: {call} asked for {repeats} times in a row (loopDetection)")
             }

@@ -15,10 +15,12 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AgentState {
-    /// Waits for a slot.
+    /// Waits for a slot. It holds no instance of any module.
     Queued,
     /// Holds a slot.
     Running,
+    /// Waits for other agents, without a slot and without an instance of any module.
+    Blocked,
 }
 
 /// What a request to a model was for.
@@ -98,6 +100,9 @@ pub enum Event {
     AgentState {
         /// To what.
         state: AgentState,
+        /// The agents that a blocked one waits for.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        on: Vec<AgentId>,
     },
     /// A turn began.
     TurnStarted {

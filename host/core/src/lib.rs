@@ -11,6 +11,7 @@ pub mod hook;
 pub mod id;
 pub mod loop_detection;
 pub mod message;
+pub mod scheduler;
 pub mod text;
 pub mod tokens;
 pub mod turn;
@@ -18,7 +19,7 @@ pub mod usage;
 pub mod window;
 
 pub use call::{Arguments, Call, CallResult, CallSpec, CallStatus, Effect};
-pub use ending::{Ending, Outcome};
+pub use ending::{BudgetLimit, BudgetScope, Ending, Outcome};
 pub use event::{AgentState, CompactionReason, Event, Live, Purpose, Recorded};
 pub use hook::{HookOutcome, HookPoint};
 pub use id::{AgentId, CallId, MessageId, ProfileId, RunId, Seq, Turn};

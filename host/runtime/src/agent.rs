@@ -2,6 +2,7 @@
 
 mod calls;
 mod compaction;
+mod delegation;
 mod hooks;
 mod lent;
 mod prompt;
@@ -11,12 +12,14 @@ pub(crate) mod snapshot;
 mod turn;
 
 use crate::{
+    leash::Leash,
+    life::{self, Born, Entered},
     profile::{HeldKind, ReadyProfile},
     run::Shared,
     telemetry::Spend,
 };
 use gg_core::{
-    AgentId, Ending, Entry, Event, Message, Origin, Turn, loop_detection::LoopDetector, tokens::Calibration,
+    AgentId, Ending, Entry, Event, Message, Turn, loop_detection::LoopDetector, tokens::Calibration,
     window::Keep,
 };
 use gg_modules::{Access, Context, History, Module, ModuleError, Phase};
@@ -29,7 +32,7 @@ use std::{
     collections::{BTreeMap, VecDeque},
     sync::Arc,
 };
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, OwnedMutexGuard};
 
 /// Why an agent's work stops where it stands.
 #[derive(Debug)]
@@ -85,61 +88,55 @@ pub(crate) struct Progress {
 pub(crate) struct Agent {
     pub(crate) id: AgentId,
     pub(crate) profile: Arc<ReadyProfile>,
-    pub(crate) inbox: Arc<Mutex<Inbox>>,
+    parent: Option<AgentId>,
+    depth: u32,
+    inbox: Arc<Mutex<Inbox>>,
+    leash: Leash,
     shared: Arc<Shared>,
     salt: u64,
     history: History,
     modules: BTreeMap<String, Module>,
     lender: Arc<Lender>,
     progress: Progress,
-    /// The digests of the module states that are on disk.
-    written: BTreeMap<String, String>,
+    /// The module states that are on disk.
+    written: BTreeMap<String, Arc<[u8]>>,
     /// The system prompt of the turn it was rendered for: once a turn, so that the room is measured on what is
     /// sent, and a module that fails in it is asked once.
     system: Option<(Turn, String)>,
     /// What happened since the last commit.
     step: Step,
+    on_commit: OnCommit,
+}
+
+/// What becomes true for others once the step is committed.
+#[derive(Default)]
+struct OnCommit {
+    /// Agents that come to be.
+    born: Vec<Born>,
+    /// Messages to others. Each inbox is held until then, so that its owner cannot end in between.
+    sent: Vec<(OwnedMutexGuard<Inbox>, InboxItem)>,
 }
 
 impl Agent {
-    /// Makes a new agent with fresh modules and a window that opens with `prompt`. Its first step is written.
-    pub(crate) async fn spawn(
-        shared: Arc<Shared>,
-        id: AgentId,
-        profile: Arc<ReadyProfile>,
-        prompt: String,
-        started: Event,
-        inbox: Arc<Mutex<Inbox>>,
-    ) -> Result<Self, Stop> {
+    /// Opens the modules of an agent that got its first slot, and its window with what it is asked for. Its
+    /// first step is written.
+    pub(crate) async fn start(shared: Arc<Shared>, entered: Entered) -> Result<Self, Stop> {
+        let Entered { born, inbox, leash } = entered;
         let lender = Arc::new(Lender::new(shared.store.clone()));
-        let opened = open_all(&profile, &lender);
-        let mut step = Step::new();
-        step.event(None, started);
-        step.event(
-            Some(id.clone()),
-            Event::AgentSpawned {
-                profile: profile.id.clone(),
-                model: profile.model.name.clone(),
-                parent: None,
-                depth: 0,
-            },
-        );
-        let (history, modules) = match opened.await {
-            Ok(opened) => opened,
-            Err((kind, error)) => {
-                let ending = Ending::Failed {
-                    error: format!("the module {kind:?} could not be opened: {error}"),
-                    turn: Turn(0),
-                };
-                shared.end_unborn(step, &id, &profile, &ending).await?;
-                return Err(Stop::End(ending));
-            }
-        };
-        let salt = salt(shared.store.run_id().as_str(), id.as_str());
+        let (history, modules) = open_all(&born.profile, &lender).await.map_err(|(kind, error)| {
+            let error = format!("the module {kind:?} could not be opened: {error}");
+            Stop::End(Ending::Failed { error, turn: Turn(0) })
+        })?;
+        let prompt = lent(&born.prompt, born.prompt_entry());
+        lender.lend(&born.prompt);
+        let salt = salt(shared.store.run_id().as_str(), born.id.as_str());
         let mut agent = Self {
-            id,
-            profile,
+            id: born.id,
+            profile: born.profile,
+            parent: born.parent,
+            depth: born.depth,
             inbox,
+            leash,
             shared,
             salt,
             history,
@@ -148,20 +145,12 @@ impl Agent {
             progress: Progress::default(),
             written: BTreeMap::new(),
             system: None,
-            step,
+            step: Step::new(),
+            on_commit: OnCommit::default(),
         };
-        agent.event(Event::AgentState { state: gg_core::AgentState::Running });
-        agent.shared.rollup.add(&agent.profile.id, &agent.profile.model.name, |sums| sums.agents += 1);
-        let message = Message::user(agent.shared.store.next_message_id(), Origin::Prompt, prompt);
-        match agent.append(Turn(0), vec![(message, Keep::Pinned)]).await {
-            Ok(()) => agent.commit().await?,
-            Err(Stop::End(ending)) => {
-                let step = std::mem::take(&mut agent.step);
-                agent.shared.end_unborn(step, &agent.id, &agent.profile, &ending).await?;
-                return Err(Stop::End(ending));
-            }
-            Err(stop) => return Err(stop),
-        }
+        agent.event(Event::AgentState { state: gg_core::AgentState::Running, on: Vec::new() });
+        agent.append_lent(Turn(0), vec![prompt]).await?;
+        agent.commit().await?;
         Ok(agent)
     }
 
@@ -222,12 +211,8 @@ impl Agent {
 
     /// Puts a message into the record and the stream, and says what the history may know of it.
     fn record_message(&mut self, message: Message, entry: Entry) -> gg_modules::LentMessage {
-        let lent = gg_modules::LentMessage {
-            entry,
-            calls: message.calls().map(|call| call.id.clone()).collect(),
-            answers: message.call_results().map(|result| result.call.clone()).collect(),
-        };
         let message = Arc::new(message);
+        let lent = lent(&message, entry);
         self.lender.lend(&message);
         self.event(Event::Message { turn: entry.turn, message });
         lent
@@ -244,22 +229,20 @@ impl Agent {
         }
         let mut written = Vec::new();
         for (kind, module) in self.all_modules() {
-            let digest = module.digest();
-            if self.written.get(kind) != Some(&digest) {
-                written.push((
-                    digest,
-                    ModuleRecord {
-                        agent: self.id.clone(),
-                        kind: kind.to_owned(),
-                        component_sha256: module.component().sha256().to_owned(),
-                        state_format: module.component().descriptor().state_format.clone(),
-                        state: module.state().clone(),
-                    },
-                ));
+            // A module shares the bytes of a state that did not change.
+            let is_written = self.written.get(kind).is_some_and(|state| Arc::ptr_eq(state, module.state()));
+            if !is_written {
+                written.push(ModuleRecord {
+                    agent: self.id.clone(),
+                    kind: kind.to_owned(),
+                    component_sha256: module.component().sha256().to_owned(),
+                    state_format: module.component().descriptor().state_format.clone(),
+                    state: module.state().clone(),
+                });
             }
         }
-        for (digest, record) in written {
-            self.written.insert(record.kind.clone(), digest);
+        for record in written {
+            self.written.insert(record.kind.clone(), record.state.clone());
             self.step.module(record);
         }
         let progress = serde_json::to_value(&self.progress)
@@ -267,14 +250,21 @@ impl Agent {
         self.step.agent(AgentRecord {
             id: self.id.clone(),
             profile: self.profile.id.clone(),
-            parent: None,
-            depth: 0,
+            parent: self.parent.clone(),
+            depth: self.depth,
             status,
             progress,
         });
         let step = std::mem::replace(&mut self.step, Step::new());
+        let OnCommit { born, sent } = std::mem::take(&mut self.on_commit);
         self.shared.store.commit(step).await?;
         self.lender.committed();
+        for (mut inbox, item) in sent {
+            inbox.items.push_back(item);
+        }
+        for born in born {
+            life::begin(&self.shared, born);
+        }
         if let Some(observer) = &self.shared.observer {
             // Held while the observer looks, so that nothing arrives between the record and this.
             let inbox = self.inbox.lock().await;
@@ -295,6 +285,15 @@ impl Agent {
     fn all_modules(&self) -> impl Iterator<Item = (&str, &Module)> {
         let rest = self.modules.iter().map(|(kind, module)| (kind.as_str(), module));
         std::iter::once(("history", self.history.module())).chain(rest)
+    }
+}
+
+/// A message as the history is told of it.
+fn lent(message: &Message, entry: Entry) -> gg_modules::LentMessage {
+    gg_modules::LentMessage {
+        entry,
+        calls: message.calls().map(|call| call.id.clone()).collect(),
+        answers: message.call_results().map(|result| result.call.clone()).collect(),
     }
 }
 

@@ -3,9 +3,10 @@
 pub(crate) mod compact;
 pub(crate) mod finish;
 pub(crate) mod shell;
+pub(crate) mod subagents;
 pub(crate) mod workspace;
 
-use gg_config::{CompactionParams, Feature, Kind, ShellParams, WorkspaceParams};
+use gg_config::{CompactionParams, Feature, Kind, ShellParams, SubagentsParams, WorkspaceParams};
 
 /// The capabilities that the host itself carries out, as the launch check wants to know them. The kinds of
 /// modules come from their components.
@@ -37,6 +38,18 @@ pub fn host_kinds() -> Vec<Kind> {
                 enabled: true,
             }],
             calls: vec![compact::spec()],
+            state_format: None,
+        },
+        Kind {
+            kind: subagents::CAPABILITY.into(),
+            title: "Subagents".into(),
+            params: SubagentsParams::schema(),
+            features: vec![Feature {
+                name: subagents::FEATURE_MESSAGING.into(),
+                description: "Offers the call `send_message`. Off: an agent spawns and waits.".into(),
+                enabled: true,
+            }],
+            calls: subagents::specs(),
             state_format: None,
         },
     ]

@@ -194,7 +194,7 @@ impl Hook {
             End::Code(code) => format!("failed with exit code {code}"),
             End::Signal(signal) => format!("was ended by the signal {signal}"),
             End::Late => format!("was not done after {} ms and was stopped", self.timeout.as_millis()),
-            End::Cancelled => "was stopped because the run is cancelled".into(),
+            End::Cancelled => "was stopped with the agent".into(),
             End::Failed(why) => why.clone(),
         }
     }

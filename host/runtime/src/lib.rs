@@ -4,12 +4,17 @@
 //! prints nothing; whoever embeds it subscribes to what happens.
 
 mod agent;
+mod budget;
 mod capability;
 mod command;
 mod hooks;
 pub mod launch;
+mod leash;
+mod life;
+mod lineages;
 mod profile;
 mod run;
+mod slots;
 mod telemetry;
 
 pub use agent::snapshot::AgentSnapshot;

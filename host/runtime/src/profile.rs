@@ -1,10 +1,10 @@
 //! A profile made ready to run: its models, its components and the calls it offers.
 
 use crate::{
-    capability::{compact, finish, shell, workspace},
+    capability::{compact, finish, host_kinds, shell, subagents, workspace},
     hooks::Hooks,
 };
-use gg_config::{CompactionParams, Configuration, ModelRef, Profile, ValueSchema};
+use gg_config::{Budget, CompactionParams, Configuration, ModelRef, Profile, ValueSchema};
 use gg_core::{CallSpec, Prices, ProfileId};
 use gg_modules::Component;
 use gg_providers::{Model, Providers};
@@ -32,6 +32,7 @@ pub(crate) enum Route {
     Shell,
     Finish,
     Compact,
+    Subagents,
 }
 
 /// A call that is offered, and how it is checked and carried out.
@@ -61,6 +62,9 @@ pub(crate) struct ReadyProfile {
     pub(crate) workspace: Option<Arc<workspace::Workspace>>,
     pub(crate) shell: Option<Arc<shell::Shell>>,
     pub(crate) hooks: Hooks,
+    pub(crate) budget: Budget,
+    /// What no two running agents may hold at once.
+    pub(crate) key: Option<ProfileId>,
     tools: BTreeMap<String, Tool>,
     offered: Arc<[CallSpec]>,
 }
@@ -153,6 +157,15 @@ impl ReadyProfile {
                         tools.push((spec, Route::Compact));
                     }
                 }
+                subagents::CAPABILITY => {
+                    let kinds = host_kinds();
+                    let kind = kinds.iter().find(|kind| kind.kind == subagents::CAPABILITY);
+                    let offered =
+                        kind.into_iter().flat_map(|kind| kind.offered(&capability.features, profile.reach()));
+                    tools.extend(offered.map(|spec| {
+                        (subagents::with_roster(spec.clone(), profile, configuration), Route::Subagents)
+                    }));
+                }
                 kind => {
                     let component = component(kind, capability.component.as_deref())
                         .ok_or_else(|| gone(format!("the component of {kind:?}")))?;
@@ -196,6 +209,8 @@ impl ReadyProfile {
             workspace,
             shell,
             hooks,
+            budget: profile.budget,
+            key: profile.persistent.then(|| profile.id.clone()),
             offered: by_name.values().map(|tool| tool.spec.clone()).collect(),
             tools: by_name,
         })

@@ -1,26 +1,28 @@
 //! A run: its record, its agents, and the handle by which it is watched and stopped.
 
 use crate::{
-    agent::{Agent, Inbox, Stop, snapshot::AgentSnapshot},
+    agent::snapshot::AgentSnapshot,
+    budget::RunBudget,
     launch::{ComponentTable, provider_specs},
+    life,
+    lineages::Lineages,
     profile::{ProfileError, ReadyProfile},
+    slots::Slots,
     telemetry::Rollup,
 };
 use gg_config::Configuration;
-use gg_core::{AgentId, Ending, Event, RunId, event::ProfileRollup};
+use gg_core::{AgentId, Ending, Event, ProfileId, RunId, event::ProfileRollup};
 use gg_providers::{BuildError, Providers};
-use gg_store::{AgentRecord, AgentStatus, InboxItem, RunMeta, RunStore, Step, StoreError, Subscription};
+use gg_store::{InboxItem, RunMeta, RunStore, Step, StoreError, Subscription};
 use std::{
+    collections::BTreeMap,
     path::{Path, PathBuf},
-    sync::{
-        Arc, OnceLock,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::Instant,
+    sync::{Arc, OnceLock},
+    time::{Duration, Instant},
 };
 use thiserror::Error;
-use tokio::{sync::Mutex, task::JoinHandle};
-use tokio_util::sync::CancellationToken;
+use tokio::task::JoinHandle;
+use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
 /// Called with each agent's state right after each of its steps became durable.
 pub type Observer = Arc<dyn Fn(&AgentSnapshot) + Send + Sync>;
@@ -89,68 +91,41 @@ pub struct RunSummary {
 /// What all agents of a run share.
 pub(crate) struct Shared {
     pub(crate) store: RunStore,
+    pub(crate) profiles: BTreeMap<ProfileId, Arc<ReadyProfile>>,
+    pub(crate) lineages: Lineages,
+    pub(crate) slots: Slots,
+    pub(crate) budget: RunBudget,
+    /// The deepest that an agent may stand.
+    pub(crate) max_depth: u32,
     pub(crate) rollup: Rollup,
     pub(crate) observer: Option<Observer>,
     /// The time in milliseconds since 1970, as modules are told it.
     pub(crate) now_ms: fn() -> u64,
-    token: CancellationToken,
-    reason: OnceLock<String>,
-    stop: AtomicBool,
+    /// One for each agent that has not ended.
+    pub(crate) tasks: TaskTracker,
+    stopped: OnceLock<Ending>,
+    failed: OnceLock<StoreError>,
 }
 
 impl Shared {
-    /// Why the run was cancelled, if it was.
-    pub(crate) fn cancelled(&self) -> Option<String> {
-        self.token.is_cancelled().then(|| self.reason())
+    /// How all agents are to end, if they are.
+    pub(crate) fn stopped(&self) -> Option<Ending> {
+        self.stopped.get().cloned()
     }
 
-    /// Returns when the run is cancelled, with the reason.
-    pub(crate) async fn wait_cancelled(&self) -> String {
-        self.token.cancelled().await;
-        self.reason()
+    /// Ends all agents so, also those that come to be later.
+    fn stop(&self, ending: &Ending) {
+        let _ = self.stopped.set(ending.clone());
+        for leash in self.lineages.leashes() {
+            leash.pull(ending.clone());
+        }
     }
 
-    /// True once the run is cancelled: for work that cannot await.
-    pub(crate) fn stop_flag(&self) -> &AtomicBool {
-        &self.stop
-    }
-
-    fn reason(&self) -> String {
-        self.reason.get().cloned().unwrap_or_default()
-    }
-
-    fn cancel(&self, reason: &str) {
-        let _ = self.reason.set(reason.to_owned());
-        self.stop.store(true, Ordering::Relaxed);
-        self.token.cancel();
-    }
-
-    /// Records an agent that ended before its first turn.
-    pub(crate) async fn end_unborn(
-        &self,
-        mut step: Step,
-        id: &AgentId,
-        profile: &ReadyProfile,
-        ending: &Ending,
-    ) -> Result<(), StoreError> {
-        step.event(
-            Some(id.clone()),
-            Event::AgentEnded {
-                ending: ending.clone(),
-                turns: 0,
-                usage: gg_core::Usage::default(),
-                cost: None,
-            },
-        );
-        step.agent(AgentRecord {
-            id: id.clone(),
-            profile: profile.id.clone(),
-            parent: None,
-            depth: 0,
-            status: AgentStatus::Ended(ending.clone()),
-            progress: serde_json::Value::Null,
-        });
-        self.store.commit(step).await.map(|_| ())
+    /// The record cannot be written: nothing more may happen.
+    pub(crate) fn fail(&self, error: StoreError) {
+        let reason = error.to_string();
+        let _ = self.failed.set(error);
+        self.stop(&Ending::Cancelled { reason });
     }
 }
 
@@ -158,7 +133,6 @@ impl Shared {
 pub struct RunHandle {
     shared: Arc<Shared>,
     root: AgentId,
-    inbox: Arc<Mutex<Inbox>>,
     task: JoinHandle<Result<RunSummary, RunError>>,
 }
 
@@ -181,7 +155,13 @@ impl RunHandle {
 
     /// Ends all agents with this reason, as soon as what each is doing allows it.
     pub fn cancel(&self, reason: &str) {
-        self.shared.cancel(reason);
+        self.shared.stop(&Ending::Cancelled { reason: reason.to_owned() });
+    }
+
+    /// Ends one agent with this reason; those it has spawned go on. False if there is none with this id at work.
+    pub fn cancel_agent(&self, id: &AgentId, reason: &str) -> bool {
+        let leash = self.shared.lineages.leash(id);
+        leash.map(|leash| leash.pull(Ending::Cancelled { reason: reason.to_owned() })).is_some()
     }
 
     /// A handle that can cancel the run while another owner waits for it.
@@ -195,7 +175,7 @@ impl RunHandle {
         // A task of its own, so that whoever stops waiting for the answer cannot leave a message that is on
         // record and never read.
         let (shared, root, text) = (self.shared.clone(), self.root.clone(), text.to_owned());
-        let inbox = self.inbox.clone();
+        let Some(inbox) = self.shared.lineages.inbox(&self.root) else { return Ok(false) };
         let sent = tokio::spawn(async move {
             // Held over the commit, so that the agent cannot end between the check and the message.
             let mut inbox = inbox.lock().await;
@@ -228,30 +208,23 @@ pub struct Canceller(Arc<Shared>);
 impl Canceller {
     /// Ends all agents with this reason.
     pub fn cancel(&self, reason: &str) {
-        self.0.cancel(reason);
+        self.0.stop(&Ending::Cancelled { reason: reason.to_owned() });
     }
 }
 
 /// Starts a run. When this returns, its directory exists and its root agent is about to take its first turn.
 pub async fn start(launch: Launch) -> Result<RunHandle, StartError> {
     let configuration = &launch.configuration;
-    let root_profile = configuration.agents.first().ok_or(StartError::NoAgent)?;
-    let providers = Providers::build(&provider_specs(configuration, &launch.base), launch.record.as_deref())?;
-    let profile = Arc::new(ReadyProfile::new(
-        root_profile,
-        configuration,
-        &providers,
-        |id, name| launch.components.find(id, name),
-        &launch.workspace,
-        &launch.base,
-    )?);
+    let root = configuration.agents.first().ok_or(StartError::NoAgent)?.id.clone();
+    let profiles = ready_profiles(&launch)?;
+    let root_profile = profiles.get(&root).cloned().ok_or(StartError::NoAgent)?;
     let config =
         serde_json::to_value(configuration).map_err(|error| StoreError::Conflict(error.to_string()))?;
     let meta = RunMeta {
         config,
         prompt: launch.prompt.clone(),
         workspace: launch.workspace.display().to_string(),
-        root: root_profile.id.clone(),
+        root,
         gg: env!("CARGO_PKG_VERSION").to_owned(),
     };
     let store = RunStore::create(&launch.runs_dir, meta.clone())?;
@@ -265,38 +238,60 @@ pub async fn start(launch: Launch) -> Result<RunHandle, StartError> {
     };
     let shared = Arc::new(Shared {
         store,
+        profiles,
+        lineages: Lineages::default(),
+        slots: Slots::new(configuration.max_parallel),
+        budget: RunBudget::new(configuration.budget),
+        max_depth: configuration.max_depth().unwrap_or_default(),
         rollup: Rollup::default(),
         observer: launch.observer,
         now_ms: gg_store::Options::default().now_ms,
-        token: CancellationToken::new(),
-        reason: OnceLock::new(),
-        stop: AtomicBool::new(false),
+        tasks: TaskTracker::new(),
+        stopped: OnceLock::new(),
+        failed: OnceLock::new(),
     });
-    let root = shared.store.next_agent_id();
-    let inbox = Arc::new(Mutex::new(Inbox::default()));
-    let task =
-        tokio::spawn(run_root(shared.clone(), root.clone(), profile, launch.prompt, started, inbox.clone()));
-    Ok(RunHandle { shared, root, inbox, task })
+    let (step, born) = life::first_step(&shared, started, &root_profile, launch.prompt);
+    let root = born.id.clone();
+    // The first agent of a budget of at least one.
+    let _ = shared.budget.take_agent();
+    shared.store.commit(step).await?;
+    life::begin(&shared, born);
+    let task = tokio::spawn(run_to_the_end(shared.clone(), root.clone()));
+    Ok(RunHandle { shared, root, task })
 }
 
-/// Runs the root agent to its end, then closes the record.
-async fn run_root(
-    shared: Arc<Shared>,
-    id: AgentId,
-    profile: Arc<ReadyProfile>,
-    prompt: String,
-    started: Event,
-    inbox: Arc<Mutex<Inbox>>,
-) -> Result<RunSummary, RunError> {
+fn ready_profiles(launch: &Launch) -> Result<BTreeMap<ProfileId, Arc<ReadyProfile>>, StartError> {
+    let configuration = &launch.configuration;
+    let providers = Providers::build(&provider_specs(configuration, &launch.base), launch.record.as_deref())?;
+    let find = |id: &str, name: Option<&str>| launch.components.find(id, name);
+    let ready = configuration.agents.iter().map(|profile| {
+        let (workspace, base) = (&launch.workspace, &launch.base);
+        let ready = ReadyProfile::new(profile, configuration, &providers, find, workspace, base)?;
+        Ok((profile.id.clone(), Arc::new(ready)))
+    });
+    ready.collect()
+}
+
+/// Waits until the last agent has ended, then closes the record.
+async fn run_to_the_end(shared: Arc<Shared>, root: AgentId) -> Result<RunSummary, RunError> {
     let clock = Instant::now();
-    let ending = match Agent::spawn(shared.clone(), id, profile, prompt, started, inbox).await {
-        Ok(agent) => agent.live().await?,
-        Err(Stop::End(ending)) => ending,
-        Err(Stop::Store(error)) => return Err(error.into()),
-    };
+    let timer = shared.budget.wall_time().map(|(ms, ending)| {
+        let shared = shared.clone();
+        AbortOnDropHandle::new(tokio::spawn(async move {
+            tokio::time::sleep(Duration::from_millis(ms)).await;
+            shared.stop(&ending);
+        }))
+    });
+    shared.tasks.close();
+    shared.tasks.wait().await;
+    drop(timer);
+    if let Some(error) = shared.failed.get() {
+        return Err(RunError::Store(error.clone()));
+    }
+    let ending = shared.lineages.ending(&root).ok_or_else(|| RunError::Task(root.to_string()))?;
     let summary = RunSummary {
         run: shared.store.run_id().clone(),
-        ending,
+        ending: (*ending).clone(),
         profiles: shared.rollup.profiles(),
         elapsed_ms: u64::try_from(clock.elapsed().as_millis()).unwrap_or(u64::MAX),
     };

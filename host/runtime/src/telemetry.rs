@@ -18,6 +18,14 @@ pub(crate) struct Spend {
 }
 
 impl Spend {
+    /// Adds what another spent.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.usage += other.usage;
+        if let Some(Cost(more)) = other.cost {
+            self.cost = Some(Cost(self.cost.unwrap_or_default().0 + more));
+        }
+    }
+
     /// Adds one request, and gives its `usage` event.
     pub(crate) fn request(
         &mut self,
@@ -28,10 +36,7 @@ impl Spend {
         prices: Option<&Prices>,
     ) -> Event {
         let cost = prices.map(|prices| prices.cost(&usage));
-        self.usage += usage;
-        if let Some(Cost(more)) = cost {
-            self.cost = Some(Cost(self.cost.unwrap_or_default().0 + more));
-        }
+        self.add(&Self { usage, cost });
         Event::Usage { turn, purpose, usage, estimated, cost }
     }
 }

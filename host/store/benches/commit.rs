@@ -74,7 +74,7 @@ fn step(store: &RunStore, agent: &AgentId, turn: u32) -> Step {
     let mut step = Step::new();
     step.event(Some(agent.clone()), Event::TurnStarted { turn: Turn(turn) })
         .event(Some(agent.clone()), Event::Message { turn: Turn(turn), message: Arc::new(message) })
-        .event(Some(agent.clone()), Event::AgentState { state: AgentState::Running })
+        .event(Some(agent.clone()), Event::AgentState { state: AgentState::Running, on: Vec::new() })
         .module(ModuleRecord {
             agent: agent.clone(),
             kind: "history".into(),

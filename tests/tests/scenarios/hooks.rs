@@ -86,15 +86,11 @@ async fn what_runs_when_the_run_is_cancelled_is_ended() {
             json!([write_file("a.txt")]),
             (
                 CallStatus::Refused,
-                "refused: the hook sh was stopped because the run is cancelled, which counts as a refusal",
+                "refused: the hook sh was stopped with the agent, which counts as a refusal",
             ),
             vec![HookOutcome::Failed],
         ),
-        (
-            json!([command]),
-            (CallStatus::Failed, "failed: stopped, because the run is cancelled, no output"),
-            vec![],
-        ),
+        (json!([command]), (CallStatus::Failed, "failed: stopped with the agent, no output"), vec![]),
     ];
     for (calls, (status, content), hooks) in rows {
         let folder = TempDir::new().unwrap();

@@ -140,7 +140,7 @@ fn started(feed: &mut Feed) {
             .into(),
     });
     feed.event(Event::AgentSpawned { profile: "lead".into(), model: "qwen".into(), parent: None, depth: 0 });
-    feed.event(Event::AgentState { state: AgentState::Running });
+    feed.event(Event::AgentState { state: AgentState::Running, on: Vec::new() });
     let prompt = "Find the word in notes.txt";
     feed.message(0, Message::user(MessageId(1), Origin::Prompt, prompt));
     feed.event(Event::TurnStarted { turn: Turn(1) });
@@ -286,7 +286,7 @@ fn agents_beside_the_root_go_by_their_names() {
             depth: 1,
         });
         if n < 2 {
-            feed.event(Event::AgentState { state: AgentState::Running });
+            feed.event(Event::AgentState { state: AgentState::Running, on: Vec::new() });
             feed.event(Event::TurnStarted { turn: Turn(1) });
         }
     }

@@ -237,8 +237,9 @@ impl Agent {
     /// Takes in an event of its own stream.
     fn event(&mut self, event: &Event, at: Duration, finished: &mut Vec<What>) {
         match event {
-            Event::AgentState { state: AgentState::Queued } => self.enter(Activity::Queued, at),
-            Event::AgentState { state: AgentState::Running } => self.enter(Activity::Thinking, at),
+            Event::AgentState { state: AgentState::Queued, .. } => self.enter(Activity::Queued, at),
+            Event::AgentState { state: AgentState::Blocked, .. } => self.enter(Activity::Queued, at),
+            Event::AgentState { state: AgentState::Running, .. } => self.enter(Activity::Thinking, at),
             Event::TurnStarted { turn } => {
                 self.flush(finished);
                 self.turn = *turn;

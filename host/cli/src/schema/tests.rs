@@ -2,9 +2,9 @@
 
 use super::events;
 use gg_core::{
-    AgentId, AgentState, Arguments, Call, CallId, CallResult, CallStatus, CompactionReason, Cost, Effect,
-    Ending, Event, HookOutcome, HookPoint, Message, MessageId, Origin, Outcome, Part, Purpose, Recorded,
-    Role, Seq, Turn, Usage, event::ProfileRollup,
+    AgentId, AgentState, Arguments, BudgetLimit, BudgetScope, Call, CallId, CallResult, CallStatus,
+    CompactionReason, Cost, Effect, Ending, Event, HookOutcome, HookPoint, Message, MessageId, Origin,
+    Outcome, Part, Purpose, Recorded, Role, Seq, Turn, Usage, event::ProfileRollup,
 };
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
@@ -20,6 +20,8 @@ fn endings() -> Vec<Ending> {
         Ending::Finished { outcome: Outcome::Success, text: text(), data: Some(json!({ "n": 1 })) },
         Ending::Finished { outcome: Outcome::Failure, text: text(), data: None },
         Ending::TurnLimit { limit: 3 },
+        Ending::Budget { scope: BudgetScope::Run, limit: BudgetLimit::Cost, max: 0.5 },
+        Ending::Budget { scope: BudgetScope::Agent, limit: BudgetLimit::WallTimeMs, max: 1000.0 },
         Ending::Loop { repeats: 3, call: "read_file".into() },
         Ending::Cancelled { reason: "Ctrl-C".into() },
         Ending::Failed { error: "no key".into(), turn: Turn(1) },
@@ -70,8 +72,9 @@ fn samples() -> Vec<Event> {
             parent: Some(AgentId::nth(1)),
             depth: 1,
         },
-        Event::AgentState { state: AgentState::Queued },
-        Event::AgentState { state: AgentState::Running },
+        Event::AgentState { state: AgentState::Queued, on: Vec::new() },
+        Event::AgentState { state: AgentState::Running, on: Vec::new() },
+        Event::AgentState { state: AgentState::Blocked, on: vec![AgentId::nth(2)] },
         Event::TurnStarted { turn },
         Event::Message { turn, message: message().into() },
         Event::Request {

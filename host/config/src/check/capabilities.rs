@@ -1,7 +1,7 @@
 //! Rules about capabilities: what they are, their params and features, and the calls that come of them.
 
 use super::{At, Check, Known};
-use crate::{Code, FaultKind, HOST_KINDS, Kind, Mark};
+use crate::{Code, FaultKind, HOST_KINDS, Kind, Mark, Reach};
 use gg_core::text;
 use serde_json::{Map, Value};
 use std::{
@@ -44,6 +44,7 @@ impl<'a> Check<'a> {
             has_unknown: false,
         };
         let mut seen = BTreeSet::new();
+        let reach = self.roster(agent);
         for capability in agent.items("capabilities") {
             let Some((id, pointer)) = capability.text("id") else {
                 enabled.may_offer_anything |= is_on(&capability);
@@ -69,7 +70,7 @@ impl<'a> Check<'a> {
                     self.params(&capability, &known);
                     let features = self.features(&capability, known.kind);
                     if is_on(&capability) || id == HISTORY {
-                        self.offer(&mut enabled, known.kind, &features, &pointer);
+                        self.offer(&mut enabled, known.kind, &features, reach, &pointer);
                     }
                 }
                 Found::Unusable => enabled.may_offer_anything |= is_on(&capability),
@@ -80,7 +81,7 @@ impl<'a> Check<'a> {
             && let Some(history) = self.catalogue.kinds.get(HISTORY)
         {
             let features = defaults(history);
-            self.offer(&mut enabled, history, &features, &agent.pointer);
+            self.offer(&mut enabled, history, &features, reach, &agent.pointer);
         }
         enabled
     }
@@ -187,9 +188,10 @@ impl<'a> Check<'a> {
         enabled: &mut Enabled<'a>,
         kind: &'a Kind,
         features: &BTreeMap<String, bool>,
+        reach: Reach,
         pointer: &str,
     ) {
-        for call in kind.calls.iter().filter(|call| call.is_offered(features)) {
+        for call in kind.offered(features, reach) {
             match enabled.calls.get(call.name.as_str()) {
                 Some(first) if *first != kind.kind => {
                     let by = if *first == FINISH { "gg itself".to_owned() } else { format!("{first:?}") };

@@ -3,8 +3,8 @@
 use super::{Agent, Stop};
 use crate::{
     capability::finish,
+    leash::Leash,
     profile::{ReadyProfile, Route, Tool},
-    run::Shared,
 };
 use futures_util::future::{BoxFuture, join_all};
 use gg_core::{
@@ -57,7 +57,12 @@ impl Agent {
         }
         let quiet: Vec<bool> = plans
             .iter()
-            .map(|plan| !matches!(plan, Plan::Run { effect: Effect::Acting | Effect::Deferred, .. }))
+            .map(|plan| match plan {
+                // It may wait for hours, without a slot.
+                Plan::Run { route: Route::Subagents, .. } => false,
+                Plan::Run { effect, .. } => *effect == Effect::ReadOnly,
+                Plan::Refuse(_) | Plan::Declare(..) => true,
+            })
             .collect();
         let mut declarations = Vec::new();
         let mut results: Vec<Option<CallResult>> = vec![None; calls.len()];
@@ -65,7 +70,7 @@ impl Agent {
             for at in step.clone() {
                 self.announce(turn, &calls[at]);
             }
-            let cancelled = self.shared.cancelled();
+            let cancelled = self.leash.pulled();
             let ran = match cancelled {
                 Some(_) => step.clone().map(|at| cancelled_before(at, &calls[at])).collect(),
                 None => {
@@ -158,7 +163,7 @@ impl Agent {
             Route::Compact => {
                 Plan::Declare(Declaration::Compact, "noted: done at the end of this turn".into())
             }
-            Route::Workspace | Route::Shell | Route::Module(_) => {
+            Route::Workspace | Route::Shell | Route::Subagents | Route::Module(_) => {
                 Plan::Run { route: tool.route.clone(), effect: tool.spec.effect }
             }
         }
@@ -182,6 +187,11 @@ impl Agent {
         calls: &[Call],
         plans: &[Plan],
     ) -> Result<Vec<Ran>, Stop> {
+        if let [Plan::Run { route: Route::Subagents, .. }] = &plans[step.clone()] {
+            let started = Instant::now();
+            let result = self.delegate(&calls[step.start]).await?;
+            return Ok(vec![Ran { at: step.start, result, elapsed_ms: elapsed_ms(started), failure: None }]);
+        }
         let mut ran = Vec::new();
         let mut by_module: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
         let mut outside = Vec::new();
@@ -229,7 +239,7 @@ impl Agent {
             }
         }
         for at in outside {
-            let work_of_one = run_outside(self.profile.clone(), calls[at].clone(), self.shared.clone());
+            let work_of_one = run_outside(self.profile.clone(), calls[at].clone(), self.leash.clone());
             work.push(Box::pin(async move {
                 let started = Instant::now();
                 let result = work_of_one.await;
@@ -312,16 +322,14 @@ async fn run_on<'a>(
 }
 
 /// Runs a call that acts beyond the agent's own modules.
-async fn run_outside(profile: Arc<ReadyProfile>, call: Call, shared: Arc<Shared>) -> CallResult {
+async fn run_outside(profile: Arc<ReadyProfile>, call: Call, leash: Leash) -> CallResult {
     let lost = lost(&call);
     let route = profile.tool(&call.name).map(|tool| &tool.route);
     match (route, &profile.workspace, &profile.shell) {
-        (Some(Route::Shell), _, Some(shell)) => {
-            shell.run(&call, async { drop(shared.wait_cancelled().await) }).await
-        }
+        (Some(Route::Shell), _, Some(shell)) => shell.run(&call, async { drop(leash.wait().await) }).await,
         (Some(Route::Workspace), Some(workspace), _) => {
             let workspace = workspace.clone();
-            let work = tokio::task::spawn_blocking(move || workspace.run(&call, shared.stop_flag()));
+            let work = tokio::task::spawn_blocking(move || workspace.run(&call, leash.flag()));
             work.await.unwrap_or(lost)
         }
         _ => lost,

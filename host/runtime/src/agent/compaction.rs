@@ -3,7 +3,7 @@
 use super::{Agent, Stop, request::sha256_hex};
 use crate::capability::compact::{Asker, SummaryError, summarise};
 use gg_core::{
-    Ending, Entry, Event, Live, Message, Origin, Purpose, Turn, event::CompactionReason, tokens, window::Keep,
+    Entry, Event, Live, Message, Origin, Purpose, Turn, event::CompactionReason, tokens, window::Keep,
 };
 use gg_modules::{Phase, Summary};
 
@@ -88,6 +88,7 @@ impl Agent {
         }
         let after_tokens = self.window_tokens();
         self.event(Event::Compaction { turn, reason, before_tokens, after_tokens, folded, summaries });
+        self.remind_of_children(turn).await?;
         self.commit().await?;
         Ok(())
     }
@@ -106,10 +107,9 @@ impl Agent {
         messages: &[std::sync::Arc<Message>],
     ) -> Result<String, CompactError> {
         let asker = Asker { agent: self.id.clone(), profile: self.profile.id.clone(), turn };
-        let shared = self.shared.clone();
         let summarised = tokio::select! {
             biased;
-            reason = shared.wait_cancelled() => return Err(Stop::End(Ending::Cancelled { reason }).into()),
+            ending = self.leash.wait() => return Err(Stop::End(ending).into()),
             summarised = summarise(&asker, summarizer, &self.progress.calibration, messages) => summarised,
         };
         let summarised = match summarised {

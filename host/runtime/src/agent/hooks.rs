@@ -3,6 +3,7 @@
 use super::{Agent, Stop, calls::Plan};
 use crate::{
     hooks::{Answer, Question},
+    leash::Leash,
     profile::ReadyProfile,
     run::Shared,
 };
@@ -50,7 +51,7 @@ impl Agent {
         results: &mut [Option<CallResult>],
     ) -> Result<(), Stop> {
         let about = self.hooked(HookPoint::AfterCall, step, calls, plans);
-        if about.is_empty() || self.shared.cancelled().is_some() {
+        if about.is_empty() || self.leash.pulled().is_some() {
             return Ok(());
         }
         let about = about.into_iter().map(|at| (at, calls[at].clone(), results[at].clone())).collect();
@@ -70,7 +71,7 @@ impl Agent {
     pub(super) async fn ask_before_end(&mut self, ending: Ending) -> Result<Option<Ending>, StoreError> {
         let is_declared = matches!(ending, Ending::Text { .. } | Ending::Finished { .. });
         let is_hooked = self.profile.hooks.has(HookPoint::BeforeEnd, None);
-        if !is_declared || !is_hooked || self.shared.cancelled().is_some() {
+        if !is_declared || !is_hooked || self.leash.pulled().is_some() {
             return Ok(Some(ending));
         }
         let turn = self.progress.last_turn;
@@ -125,7 +126,13 @@ impl Agent {
     }
 
     fn asker(&self, turn: Turn) -> Asker {
-        Asker { profile: self.profile.clone(), shared: self.shared.clone(), agent: self.id.clone(), turn }
+        Asker {
+            profile: self.profile.clone(),
+            shared: self.shared.clone(),
+            leash: self.leash.clone(),
+            agent: self.id.clone(),
+            turn,
+        }
     }
 
     fn record_answers(&mut self, turn: Turn, on: HookPoint, call: Option<&Call>, answers: &[Answer]) {
@@ -147,6 +154,7 @@ impl Agent {
 struct Asker {
     profile: Arc<ReadyProfile>,
     shared: Arc<Shared>,
+    leash: Leash,
     agent: AgentId,
     turn: Turn,
 }
@@ -169,6 +177,6 @@ impl Asker {
             result,
             ending,
         };
-        self.profile.hooks.ask(question, || async { drop(self.shared.wait_cancelled().await) }).await
+        self.profile.hooks.ask(question, || async { drop(self.leash.wait().await) }).await
     }
 }

@@ -1,7 +1,7 @@
 //! The system prompt's slot: rendered for this very agent, before each request, and never in the window.
 
 use super::Agent;
-use crate::capability::{compact, finish, shell};
+use crate::capability::{compact, finish, shell, subagents};
 use gg_core::{Event, Turn};
 use gg_modules::Phase;
 
@@ -80,6 +80,12 @@ impl Agent {
             lines.push(
                 "Commands run in the root of your workspace, each in a shell of its own: a `cd` or a variable \
                  lasts for one `run_command`, and so does what it starts in the background.",
+            );
+        }
+        if self.profile.tool(subagents::WAIT).is_some() {
+            lines.push(
+                "Your subagents work in the same workspace as you: give them briefs that do not overlap, and \
+                 collect their results before you end.",
             );
         }
         if self.profile.tool(compact::CALL).is_some() {

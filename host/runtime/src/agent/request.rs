@@ -1,9 +1,9 @@
 //! Asking the model: the request, its stream, and what it used.
 
 use super::{Agent, Stop};
+use crate::telemetry::Spend;
 use gg_core::{
-    AgentId, Ending, Event, Live, Message, Purpose, Turn, Usage, compaction::Room, event::CompactionReason,
-    tokens,
+    AgentId, Event, Live, Message, Purpose, Turn, Usage, compaction::Room, event::CompactionReason, tokens,
 };
 use gg_providers::{Delta, Deltas, ModelError, Reply, Request};
 use gg_store::RunStore;
@@ -68,10 +68,9 @@ impl Agent {
             model: self.profile.model.name.clone(),
         };
         let shown = Shown { agent: self.id.clone(), store: self.shared.store.clone() };
-        let shared = self.shared.clone();
         let reply = tokio::select! {
             biased;
-            reason = shared.wait_cancelled() => return Err(Stop::End(Ending::Cancelled { reason })),
+            ending = self.leash.wait() => return Err(Stop::End(ending)),
             reply = self.profile.model.client.complete(&request, &shown) => reply,
         };
         let attempts = match &reply {
@@ -124,6 +123,7 @@ impl Agent {
                 sums.cost = Some(gg_core::Cost(sums.cost.unwrap_or_default().0 + more));
             }
         });
+        self.shared.budget.spent(&Spend { usage, cost });
         self.event(event);
     }
 }

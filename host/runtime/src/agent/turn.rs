@@ -1,6 +1,7 @@
 //! One turn after another, until the agent ends. The order within a turn is the one ARCHITECTURE.md gives.
 
 use super::{Agent, Stop};
+use crate::budget::agent_may_go_on;
 use gg_core::{Ending, Event, Message, Origin, Turn, event::CompactionReason, window::Keep};
 use gg_providers::Stop as ReplyStop;
 use gg_store::{AgentStatus, StoreError};
@@ -53,6 +54,9 @@ impl Agent {
         if self.progress.turns >= self.profile.max_turns {
             return Err(Stop::End(Ending::TurnLimit { limit: self.profile.max_turns }));
         }
+        agent_may_go_on(&self.profile.budget, self.progress.turns, &self.progress.spend)
+            .map_err(Stop::End)?;
+        self.shared.budget.take_turn().map_err(Stop::End)?;
         let last = self.history.window().turn.max(self.progress.last_turn);
         let turn = last.next();
         if turn == last {
@@ -150,8 +154,8 @@ impl Agent {
     }
 
     pub(super) fn check_cancelled(&self) -> Result<(), Stop> {
-        match self.shared.cancelled() {
-            Some(reason) => Err(Stop::End(Ending::Cancelled { reason })),
+        match self.leash.pulled() {
+            Some(ending) => Err(Stop::End(ending)),
             None => Ok(()),
         }
     }

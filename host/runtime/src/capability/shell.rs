@@ -125,7 +125,7 @@ fn answer(ended: &Ended, timeout: Duration) -> String {
         End::Code(code) => format!("exit code {code}"),
         End::Signal(signal) => format!("ended by the signal {signal}"),
         End::Late => format!("not done after {} ms, and stopped", timeout.as_millis()),
-        End::Cancelled => "stopped, because the run is cancelled".into(),
+        End::Cancelled => "stopped with the agent".into(),
         End::Failed(why) => format!("the shell {why}"),
     };
     if ended.left_running {

@@ -120,7 +120,7 @@ async fn a_run_that_is_cancelled_ends_the_asking() {
     };
     let hooks = ready(&[hook(HookPoint::BeforeCall, &["sleep", "60"])]);
     let answers = hooks.ask(question, || std::future::ready(())).await;
-    let says = "the hook sleep was stopped because the run is cancelled, which counts as a refusal";
+    let says = "the hook sleep was stopped with the agent, which counts as a refusal";
     let said: Vec<_> = answers.into_iter().map(|answer| (answer.outcome, answer.says)).collect();
     assert_eq!(said, [failed(says)]);
 }

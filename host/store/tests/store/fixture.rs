@@ -53,7 +53,7 @@ pub(crate) fn turn_started(turn: u32) -> Event {
 }
 
 pub(crate) fn running() -> Event {
-    Event::AgentState { state: AgentState::Running }
+    Event::AgentState { state: AgentState::Running, on: Vec::new() }
 }
 
 pub(crate) fn run_ended(text: &str) -> Event {

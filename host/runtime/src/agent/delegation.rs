@@ -1,0 +1,220 @@
+//! Spawning, waiting and writing to others. What is said is in `capability/subagents.rs`.
+
+use super::{Agent, Inbox, Stop};
+use crate::{
+    capability::subagents::{self, Send, Spawn, Wait},
+    life::Born,
+    lineages::{Child, Enough},
+};
+use gg_core::{AgentId, AgentState, Call, CallResult, CallStatus, Event, Turn};
+use gg_store::InboxItem;
+use std::{collections::BTreeSet, sync::Arc};
+use tokio::sync::Mutex;
+
+/// What became of a call: the model reads the text either way.
+enum Answer {
+    Value(serde_json::Value),
+    Refused(String),
+    /// It was well-formed, and a limit of the run leaves no room for it.
+    Limit(String),
+}
+
+/// Why an agent waits no longer.
+enum Woken {
+    ByEnd,
+    ByDeadline,
+    ByStop,
+}
+
+impl Agent {
+    /// Carries out one of the calls of `subagents`.
+    pub(super) async fn delegate(&mut self, call: &Call) -> Result<CallResult, Stop> {
+        let answer = match call.name.as_str() {
+            subagents::SPAWN => match subagents::arguments(call) {
+                Ok(spawn) => self.spawn_child(spawn),
+                Err(error) => Answer::Refused(error),
+            },
+            subagents::SEND => match subagents::arguments(call) {
+                Ok(send) => self.send(send).await,
+                Err(error) => Answer::Refused(error),
+            },
+            _ => match subagents::arguments(call) {
+                Ok(wait) => self.wait(wait).await?,
+                Err(error) => Answer::Refused(error),
+            },
+        };
+        Ok(match answer {
+            Answer::Value(value) => CallResult::value(call, &value),
+            Answer::Refused(why) => CallResult::new(call, CallStatus::Refused, why),
+            Answer::Limit(why) => CallResult::new(call, CallStatus::Failed, why),
+        })
+    }
+
+    /// The child comes to be with the step that holds this call's result: both are on record, or neither.
+    fn spawn_child(&mut self, spawn: Spawn) -> Answer {
+        if let Err(why) = subagents::check_text("prompt", &spawn.prompt) {
+            return Answer::Refused(why);
+        }
+        let Some(profile) = self.shared.profiles.get(&gg_core::ProfileId::new(&spawn.agent)).cloned() else {
+            return Answer::Refused("there is no such agent".into());
+        };
+        if self.depth >= self.shared.max_depth {
+            return Answer::Limit(format!(
+                "limit: you are at depth {}, and maxDepth is {}: there is no room below you. Do the work yourself",
+                self.depth, self.shared.max_depth
+            ));
+        }
+        let mine = self.shared.lineages.children(&self.id) + self.on_commit.born.len();
+        if let Some(most) = self.profile.budget.agents.filter(|most| mine as u64 >= *most) {
+            return Answer::Limit(format!(
+                "limit: you have spawned {mine} agents, and budget.agents of your profile is {most}. Do the work \
+                 yourself"
+            ));
+        }
+        if let Err(most) = self.shared.budget.take_agent() {
+            return Answer::Limit(format!(
+                "limit: the run has had {most} agents, and budget.agents allows no more. Do the work yourself"
+            ));
+        }
+        let parent = Some((&self.id, self.depth));
+        let born = Born::record(&self.shared, &mut self.step, &profile, parent, spawn.prompt);
+        let value = subagents::spawned(&born.id, &profile.id);
+        self.on_commit.born.push(born);
+        Answer::Value(value)
+    }
+
+    /// The message is delivered with the step that holds this call's result. Until then its receiver cannot end.
+    async fn send(&mut self, send: Send) -> Answer {
+        if let Err(why) = subagents::check_text("message", &send.message) {
+            return Answer::Refused(why);
+        }
+        let id = AgentId::new(&send.id);
+        let child = match self.shared.lineages.child(&self.id, &id) {
+            Ok(child) => child,
+            Err(why) => return Answer::Refused(subagents::not_yours(&send.id, why)),
+        };
+        let Some(inbox) = self.shared.lineages.inbox(&id) else {
+            return Answer::Refused(ended(&child));
+        };
+        let inbox: Arc<Mutex<Inbox>> = inbox;
+        let inbox = inbox.lock_owned().await;
+        if inbox.closed {
+            return Answer::Refused(ended(&child));
+        }
+        let n = self.shared.store.next_inbox_number();
+        let item = InboxItem { n, from: Some(self.id.clone()), text: send.message };
+        self.step.inbox_push(id, item.clone());
+        self.on_commit.sent.push((inbox, item));
+        Answer::Value(serde_json::json!("sent: it reads this before its next turn"))
+    }
+
+    /// Waits without a slot and without an instance of any module, then answers with the results there are.
+    async fn wait(&mut self, wait: Wait) -> Result<Answer, Stop> {
+        let children = match self.named(&wait) {
+            Ok(children) => children,
+            Err(why) => return Ok(Answer::Refused(why)),
+        };
+        let ids: Vec<AgentId> = children.iter().map(|child| child.id.clone()).collect();
+        let open: Vec<AgentId> =
+            children.iter().filter(|child| child.ended.is_none()).map(|child| child.id.clone()).collect();
+        let is_enough = match wait.enough() {
+            Enough::All => open.is_empty(),
+            Enough::Any => open.len() < ids.len(),
+        };
+        let mut timed_out = false;
+        if !is_enough {
+            match self.block(&ids, open, &wait).await? {
+                Woken::ByEnd => {}
+                Woken::ByDeadline => timed_out = true,
+                // It ends with this turn, and reads this no more; the record does.
+                Woken::ByStop => return Ok(Answer::Refused("the agent was stopped while it waited".into())),
+            }
+        }
+        let children: Vec<Child> =
+            ids.iter().filter_map(|id| self.shared.lineages.child(&self.id, id).ok()).collect();
+        let collected: BTreeSet<AgentId> =
+            children.iter().filter(|child| child.ended.is_some()).map(|child| child.id.clone()).collect();
+        self.shared.lineages.collected(&collected);
+        Ok(Answer::Value(subagents::results(&children, timed_out)))
+    }
+
+    /// Gives the slot up until enough of `ids` have ended, and then queues for it.
+    async fn block(&mut self, ids: &[AgentId], open: Vec<AgentId>, wait: &Wait) -> Result<Woken, Stop> {
+        self.event(Event::AgentState { state: AgentState::Blocked, on: open });
+        self.commit().await?;
+        self.hibernate();
+        let met = self.shared.lineages.wait(&self.id, ids, wait.enough());
+        self.shared.slots.block(&self.id);
+        let deadline = async {
+            match wait.timeout() {
+                Some(timeout) => tokio::time::sleep(timeout).await,
+                None => std::future::pending().await,
+            }
+        };
+        let woken = tokio::select! {
+            biased;
+            _ = self.leash.wait() => Woken::ByStop,
+            _ = met => Woken::ByEnd,
+            () = deadline => Woken::ByDeadline,
+        };
+        self.shared.lineages.wait_no_longer(&self.id);
+        let door = self.shared.slots.wake(&self.id);
+        tokio::select! {
+            biased;
+            _ = self.leash.wait() => return Ok(Woken::ByStop),
+            () = door.opened() => {}
+        }
+        self.event(Event::AgentState { state: AgentState::Running, on: Vec::new() });
+        Ok(woken)
+    }
+
+    /// The children that a wait is for.
+    fn named(&self, wait: &Wait) -> Result<Vec<Child>, String> {
+        let Some(ids) = &wait.ids else {
+            let children = self.shared.lineages.uncollected(&self.id);
+            if children.is_empty() {
+                return Err("there is no subagent whose result you have not been given".into());
+            }
+            return Ok(children);
+        };
+        let mut children: Vec<Child> = Vec::with_capacity(ids.len());
+        let mut seen = BTreeSet::new();
+        for id in ids {
+            let agent = AgentId::new(id);
+            if !seen.insert(agent.clone()) {
+                continue;
+            }
+            let child = self.shared.lineages.child(&self.id, &agent);
+            children.push(child.map_err(|why| subagents::not_yours(id, why))?);
+        }
+        Ok(children)
+    }
+
+    /// After a compaction the window may no longer say who is at work.
+    pub(super) async fn remind_of_children(&mut self, turn: Turn) -> Result<(), Stop> {
+        let children = self.shared.lineages.uncollected(&self.id);
+        if children.is_empty() {
+            return Ok(());
+        }
+        let mut text = String::from("Your subagents whose results you have not been given:");
+        for child in &children {
+            let state = if child.ended.is_some() { "has ended" } else { "still running" };
+            text.push_str(&format!("\n- {} ({}): {state}", child.id, child.profile));
+        }
+        self.notice(turn, text).await
+    }
+
+    /// Lets the instances of all modules go; their states stay.
+    fn hibernate(&mut self) {
+        self.history.hibernate();
+        for module in self.modules.values_mut() {
+            module.hibernate();
+        }
+        self.system = None;
+    }
+}
+
+fn ended(child: &Child) -> String {
+    let how = child.ended.as_ref().map_or_else(|| "is about to end".to_owned(), |ending| ending.sentence());
+    format!("{} no longer reads messages: it {how}", child.id)
+}

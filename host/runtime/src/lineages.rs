@@ -1,0 +1,191 @@
+//! Every agent of a run, by the id that addresses it: who put it to work, who waits for it, how it ended.
+
+use crate::{agent::Inbox, leash::Leash};
+use gg_core::{AgentId, Ending, ProfileId};
+use std::{
+    collections::{BTreeSet, HashMap, HashSet},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+use tokio::sync::oneshot;
+
+/// Which of those that are waited for are enough.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Enough {
+    All,
+    Any,
+}
+
+/// The agents of a run that ever came to be.
+#[derive(Debug, Default)]
+pub(crate) struct Lineages(Mutex<HashMap<AgentId, Lineage>>);
+
+#[derive(Debug)]
+struct Lineage {
+    profile: ProfileId,
+    parent: Option<AgentId>,
+    inbox: Arc<tokio::sync::Mutex<Inbox>>,
+    leash: Leash,
+    /// In the order in which they were spawned, which is that of their numbers.
+    children: Vec<AgentId>,
+    ended: Option<Arc<Ending>>,
+    /// Its parent has been given its result.
+    collected: bool,
+    waiting: Option<Waiting>,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    on: HashSet<AgentId>,
+    enough: Enough,
+    met: oneshot::Sender<()>,
+}
+
+/// A child as its parent may see it.
+#[derive(Clone, Debug)]
+pub(crate) struct Child {
+    pub(crate) id: AgentId,
+    pub(crate) profile: ProfileId,
+    pub(crate) ended: Option<Arc<Ending>>,
+}
+
+/// Why an agent is not one that the asker may wait for or write to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stranger {
+    Unknown,
+    Itself,
+    NotAChild,
+}
+
+impl Lineages {
+    /// A new agent has its place: it can be waited for and written to. The answer is what ends it from outside.
+    pub(crate) fn enter(
+        &self,
+        id: &AgentId,
+        profile: &ProfileId,
+        parent: Option<&AgentId>,
+    ) -> (Arc<tokio::sync::Mutex<Inbox>>, Leash) {
+        let mut all = self.all();
+        if let Some(parent) = parent.and_then(|parent| all.get_mut(parent)) {
+            parent.children.push(id.clone());
+        }
+        let lineage = Lineage {
+            profile: profile.clone(),
+            parent: parent.cloned(),
+            inbox: Arc::default(),
+            leash: Leash::default(),
+            children: Vec::new(),
+            ended: None,
+            collected: false,
+            waiting: None,
+        };
+        let handles = (lineage.inbox.clone(), lineage.leash.clone());
+        all.insert(id.clone(), lineage);
+        handles
+    }
+
+    /// An agent has ended, and that is durable: whoever waits for it is told.
+    pub(crate) fn end(&self, id: &AgentId, ending: &Ending) {
+        let mut all = self.all();
+        let Some(lineage) = all.get_mut(id) else { return };
+        lineage.ended = Some(Arc::new(ending.clone()));
+        let parent = lineage.parent.clone();
+        let Some(parent) = parent.and_then(|parent| all.get_mut(&parent)) else { return };
+        let Some(waiting) = &mut parent.waiting else { return };
+        if waiting.on.remove(id)
+            && (waiting.enough == Enough::Any || waiting.on.is_empty())
+            && let Some(waiting) = parent.waiting.take()
+        {
+            // The waiter may have gone, by its deadline.
+            let _ = waiting.met.send(());
+        }
+    }
+
+    /// Returns a channel that is told when enough of `on`, which are children of `parent`, have ended.
+    pub(crate) fn wait(&self, parent: &AgentId, on: &[AgentId], enough: Enough) -> oneshot::Receiver<()> {
+        let (met, told) = oneshot::channel();
+        let mut all = self.all();
+        let open: HashSet<AgentId> =
+            on.iter().filter(|id| all.get(*id).is_some_and(|child| child.ended.is_none())).cloned().collect();
+        if open.is_empty() || (enough == Enough::Any && open.len() < on.len()) {
+            let _ = met.send(());
+        } else if let Some(parent) = all.get_mut(parent) {
+            parent.waiting = Some(Waiting { on: open, enough, met });
+        }
+        told
+    }
+
+    /// The agent waits no longer.
+    pub(crate) fn wait_no_longer(&self, parent: &AgentId) {
+        if let Some(parent) = self.all().get_mut(parent) {
+            parent.waiting = None;
+        }
+    }
+
+    /// The child `id` of `parent`.
+    pub(crate) fn child(&self, parent: &AgentId, id: &AgentId) -> Result<Child, Stranger> {
+        let all = self.all();
+        if id == parent {
+            return Err(Stranger::Itself);
+        }
+        let lineage = all.get(id).ok_or(Stranger::Unknown)?;
+        if lineage.parent.as_ref() != Some(parent) {
+            return Err(Stranger::NotAChild);
+        }
+        Ok(lineage.child(id))
+    }
+
+    /// The children of `parent` whose results it has not been given, in the order in which they were spawned.
+    pub(crate) fn uncollected(&self, parent: &AgentId) -> Vec<Child> {
+        let all = self.all();
+        let Some(parent) = all.get(parent) else { return Vec::new() };
+        let children = parent.children.iter().filter_map(|id| Some((id, all.get(id)?)));
+        children.filter(|(_, child)| !child.collected).map(|(id, child)| child.child(id)).collect()
+    }
+
+    /// The results of these have been given to their parent.
+    pub(crate) fn collected(&self, ids: &BTreeSet<AgentId>) {
+        let mut all = self.all();
+        for id in ids {
+            if let Some(child) = all.get_mut(id) {
+                child.collected = true;
+            }
+        }
+    }
+
+    /// How many children an agent has had.
+    pub(crate) fn children(&self, parent: &AgentId) -> usize {
+        self.all().get(parent).map_or(0, |parent| parent.children.len())
+    }
+
+    /// How an agent ended, if it has.
+    pub(crate) fn ending(&self, id: &AgentId) -> Option<Arc<Ending>> {
+        self.all().get(id)?.ended.clone()
+    }
+
+    /// The inbox of an agent.
+    pub(crate) fn inbox(&self, id: &AgentId) -> Option<Arc<tokio::sync::Mutex<Inbox>>> {
+        self.all().get(id).map(|lineage| lineage.inbox.clone())
+    }
+
+    /// What ends an agent that has not ended.
+    pub(crate) fn leash(&self, id: &AgentId) -> Option<Leash> {
+        self.all().get(id).filter(|lineage| lineage.ended.is_none()).map(|lineage| lineage.leash.clone())
+    }
+
+    /// The leashes of all that have not ended.
+    pub(crate) fn leashes(&self) -> Vec<Leash> {
+        let all = self.all();
+        all.values().filter(|lineage| lineage.ended.is_none()).map(|lineage| lineage.leash.clone()).collect()
+    }
+
+    fn all(&self) -> MutexGuard<'_, HashMap<AgentId, Lineage>> {
+        // Each change is whole after every statement, so a poisoned lock still holds a sound table.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Lineage {
+    fn child(&self, id: &AgentId) -> Child {
+        Child { id: id.clone(), profile: self.profile.clone(), ended: self.ended.clone() }
+    }
+}
