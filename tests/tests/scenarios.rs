@@ -55,5 +55,6 @@ scenarios! {
     what_hooks_say_after_a_call_is_added_to_its_result = "hook-after";
     an_agent_whose_ending_is_refused_goes_on = "hook-end";
     an_ending_that_is_always_refused_comes_to_the_turn_limit = "hook-end-never";
+    a_hook_holds_the_agents_of_its_profile_whoever_spawned_them = "hook-subagent";
     commands_run_within_their_limits_and_hooks_hold_them = "shell";
 }
