@@ -30,7 +30,7 @@ pub use hooks::Hook;
 pub use nearest::nearest;
 pub use notes::{Note, notes};
 pub use params::{CompactionParams, ShellParams, SubagentsParams, WorkspaceParams};
-pub use provider::{Api, Provider};
+pub use provider::{Api, Provider, Server};
 pub use refusal::{Refusal, Report};
 pub use schema::schema;
 pub use source::{Needs, Source};

@@ -189,6 +189,7 @@ fn optional(event: &Event) -> &'static [&'static str] {
         Event::Usage { .. } | Event::AgentEnded { .. } => &["cost"],
         Event::Call { .. } => &["effect"],
         Event::Hook { .. } => &["call", "name"],
+        Event::AgentState { .. } => &["on"],
         _ => &[],
     }
 }
