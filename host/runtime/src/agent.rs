@@ -3,6 +3,7 @@
 mod calls;
 mod compaction;
 mod delegation;
+mod hooks;
 mod lent;
 mod prompt;
 mod request;

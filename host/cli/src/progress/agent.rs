@@ -271,6 +271,7 @@ impl Agent {
             Event::RunStarted { .. }
             | Event::AgentSpawned { .. }
             | Event::Request { .. }
+            | Event::Hook { .. }
             | Event::ModuleFailed { .. }
             | Event::LoopNudge { .. }
             | Event::RunEnded { .. } => {}
