@@ -47,4 +47,5 @@ scenarios! {
     a_small_summarizer_of_its_own_is_asked_in_pieces = "summarizer-of-its-own";
     a_failing_summarizer_stops_nothing_while_the_window_fits = "summarizer-fails";
     a_model_that_fails_for_good_fails_the_agent = "model-fails";
+    an_heir_and_its_spawner_keep_the_same_memories = "memories-inherited";
 }

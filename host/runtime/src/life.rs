@@ -1,7 +1,7 @@
 //! The life of an agent around its turns: born into the record, queued for a slot, run, ended, its result told.
 
 use crate::{
-    agent::{Agent, Inbox, Stop},
+    agent::{Agent, Inbox, Stop, shared_module::SharedModule},
     leash::Leash,
     profile::ReadyProfile,
     run::Shared,
@@ -12,7 +12,7 @@ use gg_core::{
 };
 use gg_store::{AgentRecord, AgentStatus, Step, StoreError};
 use serde_json::Value;
-use std::{panic::AssertUnwindSafe, sync::Arc};
+use std::{collections::BTreeMap, panic::AssertUnwindSafe, sync::Arc};
 use tokio::sync::Mutex;
 
 /// An agent that is in a step, and comes to be once that is committed.
@@ -24,10 +24,13 @@ pub(crate) struct Born {
     pub(crate) depth: u32,
     /// What it is asked for, which opens its window.
     pub(crate) prompt: Arc<Message>,
+    /// By kind, the modules of its spawner that it holds as well.
+    pub(crate) links: BTreeMap<String, Arc<SharedModule>>,
 }
 
 impl Born {
-    /// A new agent, recorded in `step`. It holds nothing yet: its modules are opened when it first runs.
+    /// A new agent, recorded in `step`. It holds nothing yet: its own modules are opened when it first runs, and its
+    /// spawner gives it its part in what they share ([`Agent::lend_to`]).
     pub(crate) fn record(
         shared: &Shared,
         step: &mut Step,
@@ -42,6 +45,7 @@ impl Born {
             parent: parent.map(|(id, _)| id.clone()),
             depth: parent.map_or(0, |(_, depth)| depth.saturating_add(1)),
             prompt: Arc::new(message),
+            links: BTreeMap::new(),
         };
         let spawned = Event::AgentSpawned {
             profile: profile.id.clone(),
@@ -83,6 +87,9 @@ impl Born {
             Event::AgentEnded { ending: ending.clone(), turns: 0, usage: Usage::default(), cost: None },
         );
         step.agent(self.as_it_stands(AgentStatus::Ended(ending.clone())));
+        for module in self.links.values() {
+            module.let_go(&self.id, &mut step);
+        }
         step
     }
 }
