@@ -8,4 +8,5 @@ mod cli {
     mod interrupt;
     mod record;
     mod run;
+    mod tree;
 }

@@ -49,6 +49,15 @@ pub(crate) fn clock(time: Duration) -> String {
     }
 }
 
+/// As narrow as it can be, for a column: `0s`, `59s`, `2m05`, `1h02`.
+pub(crate) fn short(time: Duration) -> String {
+    match time.as_secs() {
+        s @ 0..=59 => format!("{s}s"),
+        s @ 60..=3599 => format!("{}m{:02}", s / 60, s % 60),
+        s => format!("{}h{:02}", s / 3600, s / 60 % 60),
+    }
+}
+
 /// In the operator's currency: `0.0123`, `1.23`.
 pub(crate) fn cost(cost: Cost) -> String {
     match cost.0 {
@@ -103,6 +112,8 @@ mod tests {
             ["0 ms", "999 ms", "1.0 s", "9.9 s", "10 s", "59 s", "1 min 00 s", "2 min 05 s", "1 h 02 min"]
         );
         assert_eq!([500, 61_000].map(|ms| clock(Duration::from_millis(ms))), ["0 s", "1 min 01 s"]);
+        let shown = [999, 59_999, 125_000, 3_720_000].map(|ms| short(Duration::from_millis(ms)));
+        assert_eq!(shown, ["0s", "59s", "2m05", "1h02"]);
         assert_eq!(time(0), "1970-01-01 00:00:00Z");
         assert_eq!(time(u64::MAX), "at an unknown time");
     }

@@ -3,8 +3,13 @@
 use crate::{
     exit::{Exit, Refusal, is_broken_pipe},
     feed::{self, Feed},
-    launch::{self, Checked, Clean},
-    progress::{Progress, Show, area::WHEEL_STEP, view::RunEnd, view::View},
+    launch::{self, Checked},
+    progress::{
+        Progress, Show,
+        area::WHEEL_STEP,
+        plan::Plan,
+        view::{RunEnd, View},
+    },
     refusals, signals,
     styled::{Line, Tone},
     summary,
@@ -12,10 +17,9 @@ use crate::{
 };
 use anyhow::Context;
 use clap::ValueHint;
-use gg_core::{Live, ProfileId};
+use gg_core::Live;
 use gg_runtime::{Launch, RunError, RunHandle, RunSummary};
 use std::{
-    collections::BTreeMap,
     io::{self, IsTerminal, Read},
     path::{Path, PathBuf},
     pin::{Pin, pin},
@@ -92,7 +96,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
     if clean.configuration.agents.iter().any(|profile| profile.workspace().is_some()) {
         keep_apart(&workspace, &runs_dir)?;
     }
-    let limits = turn_limits(&clean);
+    let plan = Plan::of(&clean.configuration);
     let launch = Launch {
         configuration: clean.configuration,
         components: clean.components,
@@ -107,14 +111,10 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
         .enable_all()
         .build()
         .context("cannot start gg's threads")?;
-    let outcome = runtime.block_on(drive(launch, &args, limits));
+    let outcome = runtime.block_on(drive(launch, &args, plan));
     // A thread that is stuck in a file system must not keep gg from ending.
     runtime.shutdown_background();
     outcome
-}
-
-fn turn_limits(clean: &Clean) -> BTreeMap<ProfileId, u32> {
-    clean.configuration.agents.iter().map(|profile| (profile.id.clone(), profile.max_turns)).collect()
 }
 
 /// The argument, else what is piped in.
@@ -180,7 +180,7 @@ fn keep_apart(workspace: &Path, runs_dir: &Path) -> anyhow::Result<()> {
 }
 
 /// Starts the run, shows it, and says how it ended.
-async fn drive(launch: Launch, args: &Args, limits: BTreeMap<ProfileId, u32>) -> anyhow::Result<Exit> {
+async fn drive(launch: Launch, args: &Args, plan: Plan) -> anyhow::Result<Exit> {
     let mut interrupt = signals::first()?;
     let handle = tokio::select! {
         started = gg_runtime::start(launch) => started.map_err(|error| Refusal::plain(error.to_string()))?,
@@ -188,7 +188,7 @@ async fn drive(launch: Launch, args: &Args, limits: BTreeMap<ProfileId, u32>) ->
     };
     let run = handle.run_id().clone();
     let dir = handle.dir().to_owned();
-    let mut watch = Watch::new(&handle, args, limits);
+    let mut watch = Watch::new(&handle, args, plan);
     let failed = watch.until_the_end(handle, interrupt).await.err();
     let Watch { progress, was_interrupted, .. } = watch;
     let view = progress.close();
@@ -223,11 +223,11 @@ struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    fn new(handle: &RunHandle, args: &'a Args, limits: BTreeMap<ProfileId, u32>) -> Self {
+    fn new(handle: &RunHandle, args: &'a Args, plan: Plan) -> Self {
         Self {
             args,
             feed: Feed::new(handle.subscribe(feed::CAPACITY), handle.dir()),
-            progress: Progress::new(args.show(), limits),
+            progress: Progress::new(args.show(), plan),
             was_interrupted: false,
             unread: None,
         }

@@ -5,7 +5,11 @@ use crate::{
     args::RunsDir,
     exit::{Exit, Refusal},
     progress::{
-        item::What,
+        fold::{Entry, Folded, fold},
+        item::{Item, What},
+        plan::Plan,
+        table::{Style, Tense, names, table},
+        tree::RowId,
         view::{RunEnd, View},
     },
     styled::{Line, Tone},
@@ -13,11 +17,9 @@ use crate::{
     terminal::{self, Printer},
     transcript::Transcript,
 };
-use gg_core::{Live, ProfileId, Seq, text::glance};
+use gg_core::{AgentId, Ending, Event, Live, Seq, text::glance};
 use gg_store::{RunReader, RunStatus, StoreError};
-use serde_json::Value;
 use std::{
-    collections::BTreeMap,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -25,15 +27,23 @@ use std::{
 
 const EXAMPLES: &str = "\
 Examples:
-  gg show last                    what the latest run did, turn by turn
-  gg show k3f9                    the run whose name ends so; the start of a name does too
-  gg show last --transcript       every message, whole
+  gg show last                     the latest run's agents; of a single one also what it did
+  gg show k3f9                     the run whose name ends so; the start of a name does too
+  gg show last --agent a3          all that one agent said and was told
+  gg show last --agent a3 --turns  what it did, a line for each step
+  gg show last --transcript        every message of every agent, whole
   gg show last --json | jq -c 'select(.type == \"usage\")'";
 
 /// The most of the prompt that the heading repeats, in characters.
 const MAX_PROMPT_CHARS: usize = 200;
 
-/// Show a run from its record: what it did, what was said, or its events
+/// The most lines of a tree, unless all are asked for: about as many as somebody scrolls through.
+const MAX_TREE_LINES: usize = 200;
+
+/// How many of an agent's children are named.
+const MAX_CHILDREN: usize = 20;
+
+/// Show a run from its record: its agents, what they did and said, or its events
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -42,9 +52,18 @@ pub(crate) struct Args {
     run: String,
     #[command(flatten)]
     runs: RunsDir,
+    /// Show one agent alone: its transcript, or with --turns what it did
+    #[arg(long, value_name = "ID", conflicts_with = "json")]
+    agent: Option<String>,
+    /// Show what agents did, turn by turn: a line for each call and reply
+    #[arg(long, conflicts_with_all = ["json", "transcript"])]
+    turns: bool,
     /// Show every message whole
     #[arg(long, conflicts_with = "json")]
     transcript: bool,
+    /// Show a row for each agent, however many there are
+    #[arg(long, conflicts_with_all = ["json", "agent"])]
+    all: bool,
     /// Print the run's events, one JSON object a line (`gg schema events`)
     #[arg(long)]
     json: bool,
@@ -60,7 +79,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
             out.json(&event?)?;
         }
     } else {
-        story(&reader, args.transcript, &mut out)?;
+        Shown::read(&reader)?.print(args, &mut out)?;
     }
     out.flush()?;
     Ok(Exit::Well)
@@ -90,42 +109,176 @@ fn refuse(error: StoreError) -> anyhow::Error {
     }
 }
 
-/// What happened in the run, from its first event to how it stands.
-fn story(reader: &RunReader, whole: bool, out: &mut Printer) -> anyhow::Result<()> {
-    // Asked for first: what is recorded by then is shown below.
-    let status = reader.status()?;
-    out.lines(&heading(reader))?;
-    let mut view = View::new(turn_limits(reader));
-    let columns = terminal::stdout_columns();
-    let mut transcript = Transcript::default();
-    for event in reader.events_from(Seq(1)) {
-        let event = Arc::new(event?);
-        if whole {
-            out.lines(&transcript.observe(&event))?;
+/// A run as its record has it now.
+struct Shown<'a> {
+    reader: &'a RunReader,
+    view: View,
+    status: RunStatus,
+    /// The last event that was read.
+    last: Seq,
+    /// How long the run has taken.
+    elapsed: Duration,
+}
+
+/// How much is told of what agents did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Told {
+    Nothing,
+    Turns,
+    Whole,
+}
+
+impl<'a> Shown<'a> {
+    fn read(reader: &'a RunReader) -> anyhow::Result<Self> {
+        // Asked for first: what is recorded by then is read below.
+        let status = reader.status()?;
+        let plan = reader.meta().map(|meta| Plan::of_record(&meta.config)).unwrap_or_default();
+        let (mut view, mut last, mut elapsed) = (View::new(plan), Seq(0), Duration::ZERO);
+        for event in reader.events_from(Seq(1)) {
+            let event = event?;
+            (last, elapsed) = (event.seq, since_start(reader, event.time_ms));
+            view.observe(&Live::Event(Arc::new(event)), elapsed);
         }
-        for item in view.observe(&Live::Event(event), Duration::ZERO) {
-            if !whole && !matches!(item.what, What::Started { .. }) {
-                out.lines(&item.lines(columns))?;
+        if status == RunStatus::Running {
+            let now = u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or(0);
+            elapsed = elapsed.max(since_start(reader, now));
+        }
+        Ok(Self { reader, view, status, last, elapsed })
+    }
+
+    fn print(&self, args: &Args, out: &mut Printer) -> anyhow::Result<()> {
+        match &args.agent {
+            Some(id) => self.print_agent(&AgentId::new(id), args, out),
+            None => self.print_run(args, out),
+        }
+    }
+
+    fn print_run(&self, args: &Args, out: &mut Printer) -> anyhow::Result<()> {
+        let is_alone = self.view.tree().len() == 1;
+        let told = match (args.transcript, args.turns || is_alone) {
+            (true, _) => Told::Whole,
+            (false, true) => Told::Turns,
+            (false, false) => Told::Nothing,
+        };
+        out.lines(&heading(self.reader))?;
+        let lines = fold(self.view.tree(), if args.all { usize::MAX } else { MAX_TREE_LINES });
+        out.lines(&self.table(&lines))?;
+        out.lines(&hints(&lines, told))?;
+        out.line(&Line::new())?;
+        if told != Told::Nothing {
+            self.tell(told, None, out)?;
+            out.line(&Line::new())?;
+        }
+        self.print_ending(out)
+    }
+
+    fn print_agent(&self, id: &AgentId, args: &Args, out: &mut Printer) -> anyhow::Result<()> {
+        let Some(row) = self.view.tree().find(id) else {
+            let run = &self.reader.started().id;
+            let message = format!("the run {run} has no agent {:?}", id.as_str());
+            return Err(Refusal::new(message, format!("gg show {run} --all lists its agents")).into());
+        };
+        out.lines(&heading(self.reader))?;
+        out.lines(&self.table(&[Folded { rails: Default::default(), entry: Entry::Row(row) }]))?;
+        out.lines(&self.relatives(row))?;
+        out.line(&Line::new())?;
+        let told = if args.turns { Told::Turns } else { Told::Whole };
+        if let Some(ending) = self.tell(told, Some(id), out)? {
+            let tone = if ending.is_good() { Tone::Good } else { Tone::Bad };
+            out.line(&Line::new())?;
+            out.line(&Line::new().with(tone, ending.sentence()))?;
+            print_result(&ending, out)?;
+        }
+        Ok(())
+    }
+
+    fn table(&self, lines: &[Folded]) -> Vec<Line> {
+        let columns = terminal::stdout_columns();
+        let tense = if self.status == RunStatus::Running { Tense::Now } else { Tense::Then };
+        table(self.view.tree(), lines, Style { columns, now: self.elapsed, tense, headed: true })
+    }
+
+    /// Whom an agent worked for, and who for it.
+    fn relatives(&self, row: RowId) -> Vec<Line> {
+        let tree = self.view.tree();
+        let row = tree.row(row);
+        let parent = row.parent.map(|parent| format!("  put to work by {}", tree.row(parent).agent.id));
+        let first = &row.children[..row.children.len().min(MAX_CHILDREN)];
+        let children =
+            (!first.is_empty()).then(|| format!("  put to work {}", names(tree, row.children.len(), first)));
+        parent.into_iter().chain(children).map(|text| Line::new().with(Tone::Faint, text)).collect()
+    }
+
+    /// Tells what agents did, or one of them, and how that one ended.
+    fn tell(&self, told: Told, only: Option<&AgentId>, out: &mut Printer) -> anyhow::Result<Option<Ending>> {
+        let columns = terminal::stdout_columns();
+        let is_named = only.is_none() && self.view.tree().len() > 1;
+        let mut view = View::new(self.view.plan().clone());
+        let mut transcript = Transcript::default();
+        let mut ending = None;
+        for event in self.reader.events_from(Seq(1)) {
+            let event = Arc::new(event?);
+            if event.seq > self.last {
+                break;
+            }
+            let is_wanted = only.is_none_or(|only| event.agent.as_ref() == Some(only));
+            if let (Some(_), true, Event::AgentEnded { ending: how, .. }) = (only, is_wanted, &event.event) {
+                ending = Some(how.clone());
+            }
+            if told == Told::Whole {
+                if is_wanted {
+                    out.lines(&transcript.observe(&event))?;
+                }
+                continue;
+            }
+            let agent = event.agent.clone().filter(|_| is_named);
+            let items = view.observe(&Live::Event(event), Duration::ZERO);
+            for Item { what, .. } in items.into_iter().filter(|_| is_wanted) {
+                let stands_elsewhere = match what {
+                    What::Started { .. } => true,
+                    What::Ended { .. } => only.is_some(),
+                    _ => false,
+                };
+                if !stands_elsewhere {
+                    let agent = agent.clone().filter(|_| what.is_of_agent());
+                    out.lines(&Item { agent, what }.lines(columns))?;
+                }
+            }
+        }
+        Ok(ending)
+    }
+
+    fn print_ending(&self, out: &mut Printer) -> anyhow::Result<()> {
+        match (&self.view.end, &self.status) {
+            (Some(end), _) => print_end(&self.view, end, out),
+            (None, RunStatus::Running) => {
+                let line = Line::new().with(Tone::Strong, "running").plain(self.so_far());
+                out.line(&line)?;
+                let waiting = self.view.waiting();
+                Ok(out.lines(&waiting.map(|says| Line::new().with(Tone::Warn, says)))?)
+            }
+            (None, _) => {
+                let says = "interrupted: gg ended before the run did";
+                Ok(out.line(&Line::new().with(Tone::Bad, says).plain(self.so_far()))?)
             }
         }
     }
-    out.line(&Line::new())?;
-    match (&view.end, status) {
-        (Some(end), _) => ending(&view, end, columns, out)?,
-        (None, RunStatus::Running) => {
-            out.line(&Line::new().with(Tone::Strong, "running").plain(so_far(&view)))?;
-        }
-        (None, _) => {
-            let says = "interrupted: gg ended before the run did";
-            out.line(&Line::new().with(Tone::Bad, says).plain(so_far(&view)))?;
-        }
+
+    fn so_far(&self) -> String {
+        let about = if self.view.estimated { "~" } else { "" };
+        let cost =
+            self.view.cost.map_or_else(String::new, |cost| format!(" · cost {about}{}", amounts::cost(cost)));
+        format!(
+            " · {} · {}{cost} · {} so far",
+            amounts::count(self.view.tree().all().used.turns, "turn", "turns"),
+            amounts::usage(&self.view.usage, about),
+            amounts::elapsed(self.elapsed),
+        )
     }
-    Ok(())
 }
 
-fn so_far(view: &View) -> String {
-    let about = if view.estimated { "~" } else { "" };
-    format!(" · {} so far", amounts::usage(&view.usage, about))
+fn since_start(reader: &RunReader, time_ms: u64) -> Duration {
+    Duration::from_millis(time_ms.saturating_sub(reader.started().started_ms))
 }
 
 fn heading(reader: &RunReader) -> Vec<Line> {
@@ -141,30 +294,35 @@ fn heading(reader: &RunReader) -> Vec<Line> {
     ]
 }
 
-/// How many turns each profile may take; none where the configuration can no longer be read.
-fn turn_limits(reader: &RunReader) -> BTreeMap<ProfileId, u32> {
-    let Ok(meta) = reader.meta() else {
-        return BTreeMap::new();
-    };
-    let limit = |profile: &Value| {
-        let turns = profile["maxTurns"].as_u64().and_then(|turns| u32::try_from(turns).ok())?;
-        Some((ProfileId::new(profile["id"].as_str()?), turns))
-    };
-    meta.config["agents"].as_array().into_iter().flatten().filter_map(limit).collect()
+/// What the tree does not show, and how to see it.
+fn hints(lines: &[Folded], told: Told) -> Vec<Line> {
+    let is_folded = lines.iter().any(|line| matches!(line.entry, Entry::More(_)));
+    let folded = is_folded.then_some("  --all has a row for each agent").into_iter();
+    let untold = [
+        "  --agent ID has one agent's transcript",
+        "  --turns has what all of them did, --transcript all that was said",
+    ];
+    let untold = untold.into_iter().filter(|_| told == Told::Nothing);
+    folded.chain(untold).map(|hint| Line::new().with(Tone::Faint, hint)).collect()
 }
 
-fn ending(view: &View, end: &RunEnd, columns: usize, out: &mut Printer) -> anyhow::Result<()> {
-    out.line(&summary::line(view, end).fit(columns))?;
+fn print_end(view: &View, end: &RunEnd, out: &mut Printer) -> anyhow::Result<()> {
+    out.line(&summary::line(view, end).fit(terminal::stdout_columns()))?;
     if end.profiles.len() > 1 {
         out.lines(&summary::profiles(end))?;
     }
-    if let Some(text) = end.ending.text().filter(|text| !text.trim().is_empty()) {
+    print_result(&end.ending, out)
+}
+
+/// What an agent's work came to.
+fn print_result(ending: &Ending, out: &mut Printer) -> anyhow::Result<()> {
+    if let Some(text) = ending.text().filter(|text| !text.trim().is_empty()) {
         out.line(&Line::new())?;
         for line in crate::clean::text(text).lines() {
             out.line(&Line::new().plain(line))?;
         }
     }
-    if let gg_core::Ending::Finished { data: Some(data), .. } = &end.ending {
+    if let Ending::Finished { data: Some(data), .. } = ending {
         out.line(&Line::new())?;
         for line in serde_json::to_string_pretty(data)?.lines() {
             out.line(&Line::new().with(Tone::Faint, line))?;

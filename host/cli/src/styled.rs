@@ -70,6 +70,13 @@ impl Line {
         self.with(Tone::Plain, text)
     }
 
+    /// The line with another behind it.
+    #[must_use]
+    pub(crate) fn and(mut self, other: Self) -> Self {
+        self.0.extend(other.0);
+        self
+    }
+
     /// Its text.
     pub(crate) fn text(&self) -> String {
         self.0.iter().map(|(_, text)| text.as_str()).collect()

@@ -2,12 +2,15 @@
 
 use crate::{
     amounts,
-    progress::view::{RunEnd, View, add},
+    progress::{
+        agent::add,
+        view::{RunEnd, View},
+    },
     styled::{Line, Tone},
 };
 use gg_core::Usage;
 
-/// How it ended, turns, tokens, cost and time.
+/// How it ended, agents where there were several, turns, tokens, cost and time.
 pub(crate) fn line(view: &View, end: &RunEnd) -> Line {
     let tone = if end.ending.is_good() { Tone::Good } else { Tone::Bad };
     let turns: u64 = end.profiles.iter().map(|profile| profile.turns).sum();
@@ -18,7 +21,9 @@ pub(crate) fn line(view: &View, end: &RunEnd) -> Line {
         cost = add(cost, profile.cost);
     }
     let about = if view.estimated { "~" } else { "" };
-    let mut facts = vec![amounts::count(turns, "turn", "turns"), amounts::usage(&usage, about)];
+    let agents: u64 = end.profiles.iter().map(|profile| profile.agents).sum();
+    let mut facts: Vec<String> = (agents > 1).then(|| format!("{agents} agents")).into_iter().collect();
+    facts.extend([amounts::count(turns, "turn", "turns"), amounts::usage(&usage, about)]);
     facts.extend(cost.map(|cost| format!("cost {about}{}", amounts::cost(cost))));
     facts.push(amounts::elapsed(end.elapsed));
     Line::new().with(tone, end.ending.sentence()).with(Tone::Faint, format!(" · {}", facts.join(" · ")))

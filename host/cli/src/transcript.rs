@@ -2,10 +2,10 @@
 
 use crate::{
     clean,
-    progress::item::{Item, of_event, origin_name},
+    progress::item::{Item, of_event, origin_name, status_word},
     styled::{Line, Tone},
 };
-use gg_core::{AgentId, Arguments, Call, CallResult, CallStatus, Event, Message, Part, Recorded, Turn};
+use gg_core::{AgentId, Arguments, Call, CallResult, Event, Message, Part, Recorded, Turn};
 use serde_json::Value;
 
 /// Makes lines of a run's events, in order.
@@ -81,13 +81,7 @@ fn of_call(call: &Call) -> Vec<Line> {
 }
 
 fn of_result(result: &CallResult) -> Vec<Line> {
-    let (tone, word) = match result.status {
-        CallStatus::Ok => (Tone::Good, "ok"),
-        CallStatus::Noted => (Tone::Good, "noted"),
-        CallStatus::Refused => (Tone::Warn, "refused"),
-        CallStatus::Failed => (Tone::Bad, "failed"),
-        CallStatus::Unknown => (Tone::Bad, "outcome unknown"),
-    };
+    let (tone, word) = status_word(result.status);
     let head =
         Line::new().with(Tone::Faint, "  ← ").with(Tone::Name, &result.name).plain(" ").with(tone, word);
     std::iter::once(head).chain(block(&result.content, Tone::Plain)).collect()

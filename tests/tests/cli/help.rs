@@ -18,9 +18,16 @@ fn the_reference() {
 #[test]
 fn a_command_that_is_none_is_refused() {
     let desk = Desk::new();
-    for arguments in
-        [&[][..], &["rum"], &["run"], &["run", "a.jsonc", "b", "c"], &["show", "x", "--json", "--transcript"]]
-    {
+    for arguments in [
+        &[][..],
+        &["rum"],
+        &["run"],
+        &["run", "a.jsonc", "b", "c"],
+        &["show", "x", "--json", "--transcript"],
+        &["show", "x", "--json", "--agent", "a1"],
+        &["show", "x", "--turns", "--transcript"],
+        &["show", "x", "--all", "--agent", "a1"],
+    ] {
         let refused = desk.gg(arguments);
         assert_eq!((refused.code, refused.stdout.as_str()), (Some(2), ""), "{arguments:?}");
         assert!(refused.stderr.contains("Usage: gg"), "{arguments:?}: {}", refused.stderr);

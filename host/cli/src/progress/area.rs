@@ -1,8 +1,10 @@
-//! The few lines at the bottom of the terminal that say what goes on now.
+//! The few lines at the bottom of the terminal that say what goes on now: sums, and the tree of agents.
 
 use super::{
-    item::{reason_words, turn_of},
-    view::{Activity, Agent, View},
+    agent::{Activity, Standing},
+    fold::fold,
+    table::{Style, Tense, table},
+    view::View,
 };
 use crate::{
     amounts,
@@ -22,104 +24,142 @@ pub(crate) struct Size {
 /// The steps of the little wheel that shows gg is alive, one for each [`WHEEL_STEP`].
 const WHEEL: [&str; 8] = ["⠋", "⠙", "⠸", "⠴", "⠦", "⠇", "⠏", "⠉"];
 
-/// How long one step of the wheel is shown; also how often the live area is drawn.
-pub(crate) const WHEEL_STEP: Duration = Duration::from_millis(100);
+/// How long one step of the wheel is shown; also how often the live area is drawn. Slow enough to cost nothing
+/// on a slow line, and quicker than anybody waits.
+pub(crate) const WHEEL_STEP: Duration = Duration::from_millis(200);
+
+/// The widest that lines are drawn: what is wider is hard to read along, and wrapped into many rows if the
+/// terminal becomes narrow before it can be drawn anew.
+const MAX_COLUMNS: usize = 140;
+
+/// Below this many columns the run goes by the end of its name, by which `gg show` finds it too.
+const WIDE: usize = 100;
+
+/// Below this many columns amounts are shortened.
+const NARROW: usize = 50;
+
+/// Below this many rows there is one line of sums.
+const LOW: usize = 6;
+
+/// From this many rows on, the agents' sums may take a second line.
+const HIGH: usize = 10;
+
+/// What stands between two facts.
+const BETWEEN: &str = " · ";
 
 /// The live area at `now`, counted like the `at` of [`View::observe`]. No line is as wide as the terminal: the
-/// last column stays free, so that the terminal never wraps one.
+/// last column stays free, so that the terminal never wraps one. A row at the top stays free too, for what
+/// scrolls by.
 pub(crate) fn area(view: &View, size: Size, now: Duration) -> Vec<Line> {
-    let columns = usize::from(size.columns).saturating_sub(1);
+    let columns = usize::from(size.columns).saturating_sub(1).min(MAX_COLUMNS);
     let rows = usize::from(size.rows);
-    let mut lines = Vec::new();
-    lines.extend(tail(view, columns, rows));
-    lines.extend(agents(view, rows, now));
-    lines.push(totals(view, columns, now));
-    if view.stopping {
-        lines.push(Line::new().with(Tone::Warn, "  ending the run; Ctrl-C again exits at once"));
-    }
-    lines.into_iter().map(|line| line.fit(columns)).collect()
+    let room = rows.saturating_sub(1).max(1);
+    let mut below = header(view, columns, room, now);
+    let notes = notes(view);
+    let for_tree = (rows / 2).min(room.saturating_sub(below.len() + notes.len()));
+    let style = Style { columns, now, tense: Tense::Now, headed: false };
+    below.extend(table(view.tree(), &fold(view.tree(), for_tree), style));
+    below.extend(notes);
+    // A sixth of the height: the finished lines above stay in sight.
+    let for_tail = (rows / 6).min(room.saturating_sub(below.len()));
+    let lines = tail(view, columns, for_tail).into_iter().chain(below).take(room);
+    lines.map(|line| line.fit(columns)).collect()
 }
 
-/// The last lines of what a model is writing: of the agent that has been writing for the shortest time.
-fn tail(view: &View, columns: usize, rows: usize) -> Vec<Line> {
-    let writing = view.agents().iter().filter(|agent| agent.activity == Activity::Writing);
-    let Some(agent) = writing.max_by_key(|agent| agent.since) else {
+/// The last lines of what a model is writing, where one agent alone is at work.
+fn tail(view: &View, columns: usize, most: usize) -> Vec<Line> {
+    let mut running = view.tree().of(Standing::Running);
+    let (Some(row), None) = (running.next(), running.next()) else {
         return Vec::new();
     };
-    // A sixth of the height: the finished lines above stay in sight.
-    let most = rows / 6;
+    let agent = &view.tree().row(row).agent;
+    if agent.activity != Activity::Writing {
+        return Vec::new();
+    }
     let wrapped = wrap(&agent.tail, columns.saturating_sub(2));
     let from = wrapped.len().saturating_sub(most);
     wrapped[from..].iter().map(|line| Line::new().with(Tone::Faint, "│ ").with(Tone::Faint, line)).collect()
 }
 
-fn agents(view: &View, rows: usize, now: Duration) -> Vec<Line> {
-    let most = (rows / 4).max(1);
-    let agents = view.agents();
-    // Those at work come first; the others keep their order.
-    let mut shown: Vec<&Agent> = agents.iter().collect();
-    shown.sort_by_key(|agent| agent.activity == Activity::Queued);
-    let mut lines: Vec<Line> = shown.iter().take(most).map(|agent| agent_line(agent, now)).collect();
-    if agents.len() > most {
-        lines.push(Line::new().with(Tone::Faint, format!("  and {} more", agents.len() - most)));
+/// What there is to say beside the tree.
+fn notes(view: &View) -> Vec<Line> {
+    let waiting = view.waiting().map(|says| Line::new().with(Tone::Warn, says));
+    let stopping =
+        view.stopping.then(|| Line::new().with(Tone::Warn, "ending the run; Ctrl-C again exits at once"));
+    waiting.into_iter().chain(stopping).collect()
+}
+
+/// The run in numbers: first its agents, then what they used. What finds no room is left out.
+fn header(view: &View, columns: usize, room: usize, now: Duration) -> Vec<Line> {
+    let step = (now.as_millis() / WHEEL_STEP.as_millis()) as usize % WHEEL.len();
+    let mut first = Line::new().with(Tone::Good, WHEEL[step]).plain(" ");
+    if let Some(run) = &view.run {
+        // The whole name has scrolled by.
+        let short = run.as_str().rsplit('-').next().unwrap_or_default();
+        let name = if columns < WIDE { short } else { run.as_str() };
+        first = first.with(Tone::Strong, name).with(Tone::Faint, BETWEEN);
     }
+    let (agents, mut used) = (agents(view, now), used(view, columns));
+    if room < LOW {
+        return flow(first, agents.into_iter().chain(used).collect(), columns, 1);
+    }
+    let mut lines = flow(first, agents, columns, if room < HIGH { 1 } else { 2 });
+    let hint = (Tone::Faint, "Ctrl-C ends the run".to_owned());
+    used.extend((!view.stopping).then_some(hint));
+    lines.extend(flow(Line::new().plain("  "), used, columns, 1));
     lines
 }
 
-fn agent_line(agent: &Agent, now: Duration) -> Line {
-    let step = (now.as_millis() / WHEEL_STEP.as_millis()) as usize % WHEEL.len();
-    let mut line =
-        Line::new().with(Tone::Good, WHEEL[step]).plain(" ").with(Tone::Name, agent.profile.as_str());
-    if !agent.is_root {
-        line = line.plain(" ").with(Tone::Faint, agent.id.as_str());
-    }
-    if agent.turn.0 > 0 {
-        line = line.plain(" · ").with(Tone::Strong, turn_of(agent.turn.0, agent.turn_limit));
-    }
-    let line = doing(agent, line.plain(" · "), now);
-    let took = now.saturating_sub(agent.since);
-    if took < Duration::from_secs(2) || matches!(agent.activity, Activity::Retrying { .. }) {
-        return line;
-    }
-    line.with(Tone::Faint, format!(" ({})", amounts::clock(took)))
-}
-
-fn doing(agent: &Agent, line: Line, now: Duration) -> Line {
-    match &agent.activity {
-        Activity::Queued => line.plain("waiting for a slot"),
-        Activity::Thinking => line.plain("thinking"),
-        Activity::Writing => line.plain("writing"),
-        Activity::Compacting(reason) => {
-            line.with(Tone::Warn, "compacting").plain(format!(" its window, {}", reason_words(*reason)))
-        }
-        Activity::Retrying { until, error } => {
-            let left = until.saturating_sub(now).as_secs_f64().ceil();
-            line.with(Tone::Warn, format!("retrying in {left} s")).plain(format!(": {error}"))
-        }
-        Activity::Calling => calling(agent, line),
-    }
-}
-
-fn calling(agent: &Agent, line: Line) -> Line {
-    let Some(call) = agent.calls.iter().find(|call| call.done.is_none()) else {
-        return line.plain("calling");
+fn agents(view: &View, now: Duration) -> Vec<(Tone, String)> {
+    let all = view.tree().all();
+    let running = all.of(Standing::Running);
+    let slots = match view.plan().slots {
+        Some(slots) => format!("{running}/{slots} slots"),
+        None => format!("{running} running"),
     };
-    let done = agent.calls.iter().filter(|call| call.done.is_some()).count();
-    let line = line.plain("calling ");
-    let line = match agent.calls.len() {
-        0 | 1 => line,
-        all => line.plain(format!("({} of {all}) ", done + 1)),
+    let (badly, well) = (all.of(Standing::EndedBadly), all.of(Standing::EndedWell));
+    let ended = match badly {
+        0 => (Tone::Plain, well, "ended".to_owned()),
+        badly => (Tone::Bad, well + badly, format!("ended ({badly} badly)")),
     };
-    line.with(Tone::Name, &call.name).plain(" ").plain(&call.arguments)
+    let others = [
+        (Tone::Plain, all.of(Standing::Queued), "queued".to_owned()),
+        (Tone::Warn, all.of(Standing::Blocked), "blocked".to_owned()),
+        ended,
+    ];
+    let others = others.into_iter().filter(|(_, count, _)| *count > 0);
+    let others = others.map(|(tone, count, word)| (tone, format!("{count} {word}")));
+    [(Tone::Plain, amounts::clock(now)), (Tone::Good, slots)].into_iter().chain(others).collect()
 }
 
-fn totals(view: &View, columns: usize, now: Duration) -> Line {
+fn used(view: &View, columns: usize) -> Vec<(Tone, String)> {
     let about = if view.estimated { "~" } else { "" };
-    let mut line = Line::new().with(Tone::Faint, format!("  {}", amounts::usage(&view.usage, about)));
-    if let Some(cost) = view.cost {
-        line = line.with(Tone::Faint, format!(" · cost {about}{}", amounts::cost(cost)));
+    let used = view.tree().all().used;
+    let tokens = if columns < NARROW {
+        format!("{about}{} tokens", amounts::tokens(used.tokens))
+    } else {
+        amounts::usage(&view.usage, about)
+    };
+    let cost = view.cost.map(|cost| format!("cost {about}{}", amounts::cost(cost)));
+    let facts = [amounts::count(used.turns, "turn", "turns"), tokens].into_iter().chain(cost);
+    facts.map(|fact| (Tone::Faint, fact)).collect()
+}
+
+/// Facts one after another behind `first`, in at most so many lines: what does not fit is left out.
+fn flow(first: Line, facts: Vec<(Tone, String)>, columns: usize, most: usize) -> Vec<Line> {
+    let mut lines = Vec::new();
+    let mut line = first;
+    let mut begins = true;
+    for (tone, fact) in facts {
+        let fact = Line::new().with(tone, fact);
+        let between = Line::new().with(Tone::Faint, if begins { "" } else { BETWEEN });
+        if begins || line.width() + between.width() + fact.width() <= columns {
+            line = line.and(between).and(fact);
+        } else if lines.len() + 1 < most {
+            lines.push(std::mem::replace(&mut line, Line::new().plain("  ").and(fact)));
+        }
+        begins = false;
     }
-    let line = line.with(Tone::Faint, format!(" · {}", amounts::clock(now)));
-    let hinted = line.clone().with(Tone::Faint, " · Ctrl-C ends the run");
-    if view.stopping || hinted.width() > columns { line } else { hinted }
+    lines.push(line);
+    lines
 }

@@ -21,7 +21,7 @@ pub(crate) const MAX_GLANCE_CHARS: usize = 200;
 /// Something that is over, or was decided.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Item {
-    /// Whose it is; absent for the root's own and the run's, which need no name.
+    /// Whose it is; absent for the run's own, and where there is only one agent.
     pub(crate) agent: Option<AgentId>,
     /// What it is.
     pub(crate) what: What,
@@ -33,7 +33,7 @@ pub(crate) enum What {
     /// The run began.
     Started { run: String, prompt: String },
     /// An agent came to be.
-    Spawned { profile: String, model: String },
+    Spawned { profile: String, model: String, parent: Option<AgentId> },
     /// A turn began.
     Turn { turn: u32, limit: Option<u32> },
     /// The model said something beside its calls.
@@ -41,7 +41,9 @@ pub(crate) enum What {
     /// A call is about to run.
     Called { name: String, arguments: String },
     /// A call's result came.
-    Answered { name: String, status: CallStatus, done: Option<Done>, glance: String },
+    Answered { name: String, arguments: String, status: CallStatus, done: Option<Done>, glance: String },
+    /// What an agent other than the root was asked for.
+    Asked { profile: String, parent: AgentId, glance: String },
     /// The agent was told something.
     Told { origin: Origin, glance: String },
     /// The window was compacted.
@@ -52,8 +54,12 @@ pub(crate) enum What {
     Nudged { repeats: u32 },
     /// A request is sent again after a pause.
     Retrying { error: String, wait: Duration },
-    /// An agent other than the root ended.
-    Ended { good: bool, sentence: String },
+    /// The agent waits for others.
+    Waits { on: String },
+    /// An agent ended while others had not.
+    Ended { good: bool, sentence: String, facts: String, glance: String },
+    /// The run's own agent has ended, and the run has not.
+    Waiting { says: String },
 }
 
 /// What a call took and gave.
@@ -70,13 +76,26 @@ impl Item {
     pub(crate) fn lines(&self, columns: usize) -> Vec<Line> {
         let mut prefix = Line::new();
         if let Some(agent) = &self.agent {
-            prefix = prefix.with(Tone::Name, agent.as_str()).plain(" ");
+            prefix = prefix.and(named(agent));
         }
         if let What::Said { text } = &self.what {
             return said(&prefix, text, columns);
         }
         vec![self.what.line(prefix).fit(columns)]
     }
+}
+
+/// An agent's id before what it did. Short ids are padded, so that lines of a hundred agents stand below each
+/// other.
+pub(crate) fn named(agent: &AgentId) -> Line {
+    Line::new().with(Tone::Name, format!("{:<4}", agent.as_str())).plain(" ")
+}
+
+/// `a2, a3 and 97 more`: some ids, of so many.
+pub(crate) fn id_list<'a>(first: impl ExactSizeIterator<Item = &'a str>, count: usize) -> String {
+    let more = count.saturating_sub(first.len());
+    let named = first.collect::<Vec<_>>().join(", ");
+    if more > 0 { format!("{named} and {more} more") } else { named }
 }
 
 fn said(prefix: &Line, text: &str, columns: usize) -> Vec<Line> {
@@ -97,14 +116,24 @@ fn said(prefix: &Line, text: &str, columns: usize) -> Vec<Line> {
 }
 
 impl What {
-    fn line(&self, line: Line) -> Line {
+    /// Whether it is something of one agent, to be named where there are several.
+    pub(crate) fn is_of_agent(&self) -> bool {
+        !matches!(self, Self::Started { .. } | Self::Waiting { .. })
+    }
+
+    /// Its line, begun with `line`.
+    pub(crate) fn line(&self, line: Line) -> Line {
         match self {
             Self::Started { run, prompt } => line
                 .with(Tone::Strong, "run ")
                 .with(Tone::Strong, run)
                 .with(Tone::Faint, format!("  {}", glance(prompt, MAX_GLANCE_CHARS))),
-            Self::Spawned { profile, model } => {
-                line.plain("agent ").with(Tone::Name, profile).plain(" on ").plain(model)
+            Self::Spawned { profile, model, parent } => {
+                let line = line.plain("agent ").with(Tone::Name, profile).plain(" on ").plain(model);
+                match parent {
+                    Some(parent) => line.plain(", for ").with(Tone::Name, parent.as_str()),
+                    None => line,
+                }
             }
             Self::Turn { turn, limit } => line.with(Tone::Strong, turn_of(*turn, *limit)),
             Self::Said { text } => line.plain(text),
@@ -113,9 +142,10 @@ impl What {
                 .with(Tone::Name, name)
                 .plain(if arguments.is_empty() { "" } else { " " })
                 .plain(arguments),
-            Self::Answered { name, status, done, glance } => {
+            Self::Answered { name, status, done, glance, .. } => {
                 answered(line, name, *status, *done).with(Tone::Faint, without_status(glance, *status))
             }
+            Self::Asked { glance, .. } => line.with(Tone::Faint, "  prompt: ").plain(glance),
             Self::Told { origin, glance } => {
                 line.with(Tone::Warn, format!("  {}: ", origin_name(*origin))).plain(glance)
             }
@@ -138,19 +168,17 @@ impl What {
             Self::Retrying { error, wait } => line
                 .with(Tone::Warn, "  asks the model again ")
                 .plain(format!("in {}: {error}", amounts::elapsed(*wait))),
-            Self::Ended { good, sentence } => line.with(if *good { Tone::Good } else { Tone::Bad }, sentence),
+            Self::Waits { on } => line.with(Tone::Warn, "  waits for ").plain(on),
+            Self::Ended { good, sentence, facts, glance } => line
+                .with(if *good { Tone::Good } else { Tone::Bad }, sentence)
+                .with(Tone::Faint, format!(" · {facts}  {glance}").trim_end()),
+            Self::Waiting { says } => line.with(Tone::Warn, says),
         }
     }
 }
 
 fn answered(line: Line, name: &str, status: CallStatus, done: Option<Done>) -> Line {
-    let (tone, word) = match status {
-        CallStatus::Ok => (Tone::Good, "ok"),
-        CallStatus::Noted => (Tone::Good, "noted"),
-        CallStatus::Refused => (Tone::Warn, "refused"),
-        CallStatus::Failed => (Tone::Bad, "failed"),
-        CallStatus::Unknown => (Tone::Bad, "outcome unknown"),
-    };
+    let (tone, word) = status_word(status);
     // Noting something takes no time, and its answer says nothing but that.
     let done = done.filter(|_| status != CallStatus::Noted);
     let took = done.map_or_else(String::new, |done| {
@@ -163,8 +191,19 @@ fn answered(line: Line, name: &str, status: CallStatus, done: Option<Done>) -> L
     line.with(Tone::Faint, "  ← ").with(Tone::Name, name).plain(" ").with(tone, word).plain(took).plain("  ")
 }
 
+/// How a call came out, in a word.
+pub(crate) fn status_word(status: CallStatus) -> (Tone, &'static str) {
+    match status {
+        CallStatus::Ok => (Tone::Good, "ok"),
+        CallStatus::Noted => (Tone::Good, "noted"),
+        CallStatus::Refused => (Tone::Warn, "refused"),
+        CallStatus::Failed => (Tone::Bad, "failed"),
+        CallStatus::Unknown => (Tone::Bad, "outcome unknown"),
+    }
+}
+
 /// A result's text without the word for its status, which stands before it already.
-fn without_status(text: &str, status: CallStatus) -> &str {
+pub(crate) fn without_status(text: &str, status: CallStatus) -> &str {
     let word = match status {
         CallStatus::Ok => return text,
         CallStatus::Noted => "noted",
@@ -238,8 +277,8 @@ pub(crate) fn of_event(event: &Event) -> Option<What> {
         Event::RunStarted { run, prompt, .. } => {
             Some(What::Started { run: run.to_string(), prompt: prompt.clone() })
         }
-        Event::AgentSpawned { profile, model, .. } => {
-            Some(What::Spawned { profile: profile.to_string(), model: model.clone() })
+        Event::AgentSpawned { profile, model, parent, .. } => {
+            Some(What::Spawned { profile: profile.to_string(), model: model.clone(), parent: parent.clone() })
         }
         Event::Call { name, arguments, .. } => {
             Some(What::Called { name: name.clone(), arguments: arguments_glance(arguments) })

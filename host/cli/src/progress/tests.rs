@@ -1,8 +1,12 @@
 //! A whole run as it is shown, moment by moment, on a small terminal and on a large one.
 
+mod many;
+
 use super::{
     area::{Size, area},
+    detail::Detail,
     item::Item,
+    plan::Plan,
     view::View,
 };
 use crate::styled::{Colour, Line};
@@ -12,7 +16,7 @@ use gg_core::{
     event::ProfileRollup,
 };
 use serde_json::json;
-use std::{collections::BTreeMap, time::Duration};
+use std::time::Duration;
 
 const SMALL: Size = Size { columns: 80, rows: 24 };
 const LARGE: Size = Size { columns: 200, rows: 50 };
@@ -20,7 +24,7 @@ const LARGE: Size = Size { columns: 200, rows: 50 };
 /// A run that is fed to a view, by one agent unless another is named.
 struct Feed {
     view: View,
-    items: Vec<Item>,
+    items: Vec<(Detail, Item)>,
     seq: u64,
     now: Duration,
     agent: AgentId,
@@ -28,9 +32,13 @@ struct Feed {
 
 impl Feed {
     fn new() -> Self {
-        let limits = BTreeMap::from([("lead".into(), 20)]);
+        Self::with_slots(2)
+    }
+
+    fn with_slots(slots: u32) -> Self {
+        let config = json!({ "maxParallel": slots, "agents": [{ "id": "lead", "maxTurns": 20 }] });
         Self {
-            view: View::new(limits),
+            view: View::new(Plan::of_record(&config)),
             items: Vec::new(),
             seq: 0,
             now: Duration::ZERO,
@@ -40,7 +48,8 @@ impl Feed {
 
     fn live(&mut self, live: Live) {
         let items = self.view.observe(&live, self.now);
-        self.items.extend(items);
+        let detail = self.view.detail();
+        self.items.extend(items.into_iter().map(|item| (detail, item)));
     }
 
     fn event(&mut self, event: Event) {
@@ -100,10 +109,16 @@ impl Feed {
         self.live(Live::Text { agent: self.agent.clone(), text: text.into() });
     }
 
+    /// The finished lines that came since the last look.
+    fn scrolled(&mut self, columns: usize) -> Vec<Line> {
+        self.items.drain(..).flat_map(|(detail, item)| detail.lines(&item, columns)).collect()
+    }
+
     /// What stands on the terminal, but for the finished lines that were there at the last look.
     fn look(&mut self, size: Size) -> String {
         let columns = usize::from(size.columns) - 1;
-        let mut lines: Vec<Line> = self.items.iter().flat_map(|item| item.lines(columns)).collect();
+        let finished = self.items.iter();
+        let mut lines: Vec<Line> = finished.flat_map(|(detail, item)| detail.lines(item, columns)).collect();
         lines.push(Line::new().plain("┄".repeat(columns)));
         lines.extend(area(&self.view, size, self.now));
         for line in &lines {
@@ -118,8 +133,12 @@ impl Feed {
     }
 
     fn look_on_both(&mut self, name: &str) {
-        for (size, suffix) in [(SMALL, "small"), (LARGE, "large")] {
-            insta::assert_snapshot!(format!("{name}_{suffix}"), self.look(size));
+        self.look_on(name, &[(SMALL, "small"), (LARGE, "large")]);
+    }
+
+    fn look_on(&mut self, name: &str, sizes: &[(Size, &str)]) {
+        for (size, suffix) in sizes {
+            insta::assert_snapshot!(format!("{name}_{suffix}"), self.look(*size));
         }
         self.items.clear();
     }
@@ -241,11 +260,7 @@ fn a_run_from_start_to_end() {
 
 #[test]
 fn a_last_word_is_not_shown_as_a_step_and_a_step_is_not_lost() {
-    let said = |feed: &mut Feed| {
-        let lines: Vec<String> =
-            feed.items.drain(..).flat_map(|item| item.lines(60)).map(|line| line.text()).collect();
-        lines
-    };
+    let said = |feed: &mut Feed| feed.scrolled(60).iter().map(Line::text).collect::<Vec<_>>();
     let mut feed = Feed::new();
     started(&mut feed);
     said(&mut feed);
@@ -258,48 +273,8 @@ fn a_last_word_is_not_shown_as_a_step_and_a_step_is_not_lost() {
     let ending = Ending::Text { text: "Done.".into() };
     feed.event(Event::AgentEnded { ending, turns: 2, usage: Usage::default(), cost: None });
     assert_eq!(said(&mut feed), Vec::<String>::new());
-    assert!(feed.view.agents().is_empty());
-}
-
-#[test]
-fn agents_beside_the_root_go_by_their_names() {
-    let mut feed = Feed::new();
-    started(&mut feed);
-    let text = |agent: &str| AgentId::from(agent);
-    for (n, agent) in (2..=9).map(AgentId::nth).enumerate() {
-        feed.agent = agent;
-        feed.event(Event::AgentSpawned {
-            profile: "reader".into(),
-            model: "small".into(),
-            parent: Some(text("a1")),
-            depth: 1,
-        });
-        if n < 2 {
-            feed.event(Event::AgentState { state: AgentState::Running, on: Vec::new() });
-            feed.event(Event::TurnStarted { turn: Turn(1) });
-        }
-    }
-    feed.agent = text("a3");
-    let ending = Ending::TurnLimit { limit: 1 };
-    feed.event(Event::AgentEnded { ending, turns: 1, usage: Usage::default(), cost: None });
-    feed.look_on_both("many_agents");
-}
-
-#[test]
-fn any_size_of_terminal_is_kept_to() {
-    let mut feed = Feed::new();
-    started(&mut feed);
-    feed.text("日本語 and a long text in which words follow words, on and on and on. ");
-    for columns in 0..120 {
-        for rows in [0, 1, 2, 5, 24, 200] {
-            for line in area(&feed.view, Size { columns, rows }, feed.now) {
-                assert!(line.width() <= usize::from(columns).saturating_sub(1));
-            }
-        }
-        for line in feed.items.iter().flat_map(|item| item.lines(usize::from(columns))) {
-            assert!(line.width() <= usize::from(columns));
-        }
-    }
+    let (left, _) = feed.view.tree().left(1);
+    assert_eq!(left, 0);
 }
 
 #[test]
@@ -309,6 +284,7 @@ fn what_a_model_writes_without_end_is_not_kept_without_end() {
     for _ in 0..10_000 {
         feed.text("日本語");
     }
-    let tail = &feed.view.agents()[0].tail;
+    let tree = feed.view.tree();
+    let tail = &tree.row(tree.roots()[0]).agent.tail;
     assert!(tail.len() <= 8 * 1024 && tail.ends_with("日本語"), "{}", tail.len());
 }
