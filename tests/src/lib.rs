@@ -3,10 +3,12 @@
 //! A scenario is a folder under `tests/scenarios/`: `gg.jsonc`, the scripts it names, an optional `prompt.txt`,
 //! and an optional `workspace/` that the run works on a copy of.
 
-use gg_core::{Event, Live, Recorded};
+use gg_core::{CallStatus, Ending, Event, Live, Recorded};
 use gg_runtime::{Launch, Observer, RunHandle, RunSummary, launch};
 use gg_sandbox::{Sandbox, SandboxOptions};
+use serde_json::{Value, json};
 use std::{
+    collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
     sync::{Arc, OnceLock},
@@ -43,6 +45,7 @@ pub struct Scenario {
     /// The copy of its workspace.
     pub workspace: PathBuf,
     _folder: TempDir,
+    _base: Option<TempDir>,
 }
 
 /// A scenario that has ended.
@@ -91,7 +94,22 @@ impl Scenario {
             record: None,
             observer: None,
         };
-        Self { launch, workspace, _folder: folder }
+        Self { launch, workspace, _folder: folder, _base: None }
+    }
+
+    /// Agents whose models' replies are given here. The provider is called `script`.
+    pub fn scripted(configuration: &Value, replies: &Value) -> Self {
+        let base = tempfile::tempdir().unwrap();
+        fs::write(base.path().join("script.json"), json!({ "replies": replies }).to_string()).unwrap();
+        let mut configuration = configuration.clone();
+        configuration["providers"]["script"] = json!({ "api": "scripted", "script": "script.json" });
+        let text = serde_json::to_string_pretty(&configuration).unwrap();
+        Self::of(base.path(), &text, "Go.").in_folder(base)
+    }
+
+    fn in_folder(mut self, base: TempDir) -> Self {
+        self._base = Some(base);
+        self
     }
 
     /// Has each durable step looked at.
@@ -115,6 +133,19 @@ impl Scenario {
         let events = recorded(&dir);
         Played { summary, events, dir, workspace: self.workspace, _folder: self._folder }
     }
+}
+
+/// A profile of an agent that is scripted, with `more` put over the least that one needs.
+pub fn profile(id: &str, more: Value) -> Value {
+    let mut profile = json!({
+        "id": id,
+        "model": { "provider": "script", "name": "scripted", "contextWindow": 16000, "maxOutput": 500 },
+        "prompt": format!("You are {id}."),
+        "capabilities": [],
+    });
+    let (Value::Object(least), Value::Object(more)) = (&mut profile, more) else { panic!("not an object") };
+    least.extend(more);
+    profile
 }
 
 /// Everything that a run's database holds, in order.
@@ -148,6 +179,26 @@ impl Played {
             }
         }
         story
+    }
+
+    /// How each agent ended, by its id.
+    pub fn endings(&self) -> BTreeMap<String, Ending> {
+        let ended = self.events.iter().filter_map(|recorded| match &recorded.event {
+            Event::AgentEnded { ending, .. } => Some((recorded.agent.clone()?.to_string(), ending.clone())),
+            _ => None,
+        });
+        ended.collect()
+    }
+
+    /// The results of an agent's calls of this name, in order: how each came out, and what the model reads.
+    pub fn results(&self, agent: &str, call: &str) -> Vec<(CallStatus, String)> {
+        let messages = self.events.iter().filter_map(|recorded| match &recorded.event {
+            Event::Message { message, .. } if recorded.agent.as_ref()?.as_str() == agent => Some(message),
+            _ => None,
+        });
+        let results = messages.flat_map(|message| message.call_results());
+        let mine = results.filter(|result| result.name == call);
+        mine.map(|result| (result.status, result.content.clone())).collect()
     }
 
     /// The texts of the messages that entered the agent's window, with their origins.

@@ -138,8 +138,7 @@ impl<'a> Check<'a> {
 
 const FLAW_HELP: &str = "this is a flaw of gg; please report it";
 
-const SECRET_HELP: &str =
-    "put it into an environment variable and name that in \"apiKeyEnv\"; gg sends it as a bearer token";
+const SECRET_HELP: &str = "put it into an environment variable and name that in \"apiKeyEnv\"; gg sends it in the header that the api wants";
 
 fn code_of(fault: &Fault) -> Code {
     match &fault.kind {

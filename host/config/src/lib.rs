@@ -28,7 +28,7 @@ pub use configuration::{
 pub use nearest::nearest;
 pub use notes::{Note, notes};
 pub use params::{CompactionParams, SubagentsParams, WorkspaceParams};
-pub use provider::{Api, Provider};
+pub use provider::{Api, Provider, Server};
 pub use refusal::{Refusal, Report};
 pub use schema::schema;
 pub use source::{Needs, Source};

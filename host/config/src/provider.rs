@@ -6,7 +6,27 @@ use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, path::PathBuf};
 
 /// The apis by their names in the document.
-pub(crate) const APIS: [&str; 3] = ["openai-chat", "scripted", "replay"];
+pub(crate) const APIS: [&str; 5] =
+    ["openai-chat", "openai-responses", "anthropic-messages", "scripted", "replay"];
+
+/// Those of them that are servers, which take the same keys.
+pub(crate) const SERVER_APIS: [&str; 3] = ["openai-chat", "openai-responses", "anthropic-messages"];
+
+/// The parameters that a request of any api cannot take, because gg itself decides about them.
+const RESERVED: [&str; 5] = ["model", "messages", "tools", "stream", "n"];
+
+/// The parameters that a request of this api cannot take: what gg itself puts into every request, or what
+/// would have the server keep a window beside gg's own.
+pub(crate) fn reserved_parameters(api: Option<&str>) -> impl Iterator<Item = &'static str> {
+    let further: &[&str] = match api {
+        Some("openai-responses") => {
+            &["input", "instructions", "store", "previous_response_id", "conversation", "background"]
+        }
+        Some("anthropic-messages") => &["system"],
+        _ => &[],
+    };
+    RESERVED.iter().chain(further).copied()
+}
 
 /// How long gg waits for the next byte of a reply when nothing else is said, in milliseconds: local models may
 /// think for a minute before their first token.
@@ -34,21 +54,15 @@ pub struct Provider {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "api", rename_all_fields = "camelCase")]
 pub enum Api {
-    /// A server with OpenAI's chat completions.
+    /// A server with OpenAI's Chat Completions, which most servers have.
     #[serde(rename = "openai-chat")]
-    OpenAiChat {
-        /// What `/chat/completions` is appended to.
-        base_url: String,
-        /// The environment variable that holds the key; absent: requests carry none.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        api_key_env: Option<String>,
-        /// Sent with every request.
-        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-        headers: BTreeMap<String, String>,
-        /// Whether replies are streamed.
-        #[serde(default = "default_stream")]
-        stream: bool,
-    },
+    OpenAiChat(Server),
+    /// A server with OpenAI's Responses.
+    #[serde(rename = "openai-responses")]
+    OpenAiResponses(Server),
+    /// A server with Anthropic's Messages.
+    #[serde(rename = "anthropic-messages")]
+    AnthropicMessages(Server),
     /// Replies from a script.
     #[serde(rename = "scripted")]
     Scripted {
@@ -63,6 +77,23 @@ pub enum Api {
     },
 }
 
+/// What a model server needs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Server {
+    /// What the path of the api is appended to.
+    pub base_url: String,
+    /// The environment variable that holds the key; absent: requests carry none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub api_key_env: Option<String>,
+    /// Sent with every request.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub headers: BTreeMap<String, String>,
+    /// Whether replies are streamed.
+    #[serde(default = "default_stream")]
+    pub stream: bool,
+}
+
 /// Where models are asked.
 ///
 /// The keys of [`Provider`] as they stand in the document: which of them an `api` takes is a rule of the launch
@@ -71,20 +102,20 @@ pub enum Api {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[expect(dead_code, reason = "describes keys for the schema; Provider is what is read")]
 pub(crate) struct ProviderKeys {
-    /// What stands behind it: a server with OpenAI's chat completions, a script of replies, or the recording of
-    /// an earlier run.
+    /// What stands behind it: a server with OpenAI's Chat Completions (`openai-chat`, which most servers have),
+    /// OpenAI's Responses or Anthropic's Messages, a script of replies, or the recording of an earlier run.
     #[schemars(extend("type" = "string", "enum" = APIS))]
     api: ApiName,
-    /// `openai-chat`: the server's address, up to what `/chat/completions` is appended to. For example
-    /// `http://127.0.0.1:8080/v1`.
+    /// Servers: the address, up to what `/chat/completions`, `/responses` or `/messages` is appended to. For
+    /// example `http://127.0.0.1:8080/v1`.
     base_url: Option<String>,
-    /// `openai-chat`: the environment variable that holds the key. The key itself never stands in this file.
+    /// Servers: the environment variable that holds the key. The key itself never stands in this file.
     #[schemars(extend("pattern" = format::ENVIRONMENT))]
     api_key_env: Option<String>,
-    /// `openai-chat`: headers sent with every request. Keys and tokens do not belong here; see `apiKeyEnv`.
+    /// Servers: headers sent with every request. Keys and tokens do not belong here; see `apiKeyEnv`.
     #[schemars(extend("propertyNames" = header_name_schema()))]
     headers: Option<BTreeMap<String, HeaderValue>>,
-    /// `openai-chat`: whether replies are streamed.
+    /// Servers: whether replies are streamed.
     #[schemars(extend("default" = true))]
     stream: Option<bool>,
     /// `scripted`: the file of replies, relative to the folder of this configuration.

@@ -231,7 +231,8 @@ impl ModelError {
                 "Raise the provider's `totalTimeoutMs`, or lower the model's `maxOutput`.".into()
             }
             Self::Malformed { .. } => {
-                "Check that `baseUrl` points to an OpenAI-compatible API: for most servers it ends in `/v1`."
+                "Check that `baseUrl` points to an API of the kind that `api` names: for most servers it ends in \
+                 `/v1`."
                     .into()
             }
             Self::Retried { error, .. } => error.hint(),
@@ -253,12 +254,23 @@ fn bad_request_hint(message: &str) -> String {
                 \"max_completion_tokens\": …}."
             .into();
     }
-    for field in ["stream_options", "max_tokens", "parallel_tool_calls", "temperature"] {
-        if message.contains(field) {
-            return format!(
-                "If the server does not take `{field}`, set it to null in the model's `parameters`."
-            );
+    if message.contains("maximum allowed number of output tokens") {
+        return "Lower the model's `maxOutput`.".into();
+    }
+    let field = if message.contains("Encrypted content is not supported") {
+        // A model that does not reason; its server complains in other words than the field's.
+        Some("include")
+    } else {
+        let fields =
+            ["stream_options", "max_tokens", "max_output_tokens", "parallel_tool_calls", "temperature"];
+        fields.into_iter().find(|field| message.contains(field))
+    };
+    match field {
+        Some(field) => {
+            format!("If the server does not take `{field}`, set it to null in the model's `parameters`.")
+        }
+        None => {
+            "Check the model's `parameters`; a value of null removes a field that gg sends by itself.".into()
         }
     }
-    "Check the model's `parameters`; a value of null removes a field that gg sends by itself.".into()
 }

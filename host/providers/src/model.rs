@@ -6,7 +6,8 @@ use gg_core::{AgentId, CallSpec, Message, Part, ProfileId, Purpose, Turn, Usage}
 use serde_json::{Map, Value};
 use std::{sync::Arc, time::Duration};
 
-/// One request. It is rendered once, however often it has to be sent.
+/// One request. It is rendered once, however often it has to be sent; once more without the model's own
+/// reasoning, if the server does not take that back.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// Who asks.
@@ -49,7 +50,7 @@ pub enum Stop {
 /// A whole reply. There is no partial one: a reply that was cut off is a [`ModelError::Cut`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reply {
-    /// Reasoning, then text, then calls; the calls' ids are unique in the window that was sent.
+    /// In the order in which the model made them; the calls' ids are unique in the window that was sent.
     pub parts: Vec<Part>,
     /// What the server says was used; some do not say.
     pub usage: Option<Usage>,

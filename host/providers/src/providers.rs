@@ -1,8 +1,9 @@
 //! The providers of a run, made once at launch.
 
 use crate::{
+    client::{Client, Settings},
+    format::Format,
     model::Model,
-    openai::{Delivery, OpenAiChat, Settings},
     pace::{Pace, Waits},
     script::{Script, ScriptError, ScriptedModel},
     secret::Secret,
@@ -10,6 +11,7 @@ use crate::{
         HttpTransport, Line, RECORDING_VERSION, Recorder, Recording, RecordingError, RecordingTransport,
         ReplayTransport, Transport,
     },
+    wire::{Chat, Delivery, Messages, Responses},
 };
 use std::{
     collections::BTreeMap,
@@ -38,17 +40,8 @@ pub struct ProviderSpec {
 /// What a provider is.
 #[derive(Clone, Debug)]
 pub enum Api {
-    /// A server that speaks Chat Completions.
-    OpenAiChat {
-        /// Where its API begins, such as `http://127.0.0.1:8080/v1`.
-        base_url: String,
-        /// Its key, if it wants one.
-        api_key: Option<Secret>,
-        /// Further headers.
-        headers: BTreeMap<String, String>,
-        /// Whether replies are asked for in pieces.
-        stream: bool,
-    },
+    /// A server.
+    Server(Server),
     /// Replies from a file.
     Scripted {
         /// The file.
@@ -59,6 +52,21 @@ pub enum Api {
         /// The recording.
         path: PathBuf,
     },
+}
+
+/// A model server, and how to speak to it.
+#[derive(Clone, Debug)]
+pub struct Server {
+    /// In what format.
+    pub format: Format,
+    /// Where its API begins, such as `http://127.0.0.1:8080/v1`.
+    pub base_url: String,
+    /// Its key, if it wants one.
+    pub api_key: Option<Secret>,
+    /// Further headers; one of the format's own names replaces it.
+    pub headers: BTreeMap<String, String>,
+    /// Whether replies are asked for in pieces.
+    pub stream: bool,
 }
 
 /// Why a provider cannot be made.
@@ -164,18 +172,18 @@ impl Providers {
             }
             Api::Replay { path } => {
                 let recorded = Recording::open(path)?.of(name)?;
-                let settings = settings(spec, delivery(recorded.stream), None);
+                let settings = settings(spec, recorded.stream, None);
                 let waits = Waits::new(Pace::immediate());
-                Arc::new(OpenAiChat::new(settings, Box::new(ReplayTransport::new(recorded)), waits))
+                client(recorded.format, settings, Box::new(ReplayTransport::new(recorded)), waits)
             }
-            Api::OpenAiChat { base_url, api_key, headers, stream } => {
-                let http = HttpTransport::new(base_url, api_key.as_ref(), headers)?;
+            Api::Server(server) => {
+                let http = HttpTransport::new(server)?;
                 let transport: Box<dyn Transport> = match recorder {
                     None => Box::new(http),
                     Some(recorder) => Box::new(RecordingTransport::new(http, name, Arc::clone(recorder))),
                 };
-                let settings = settings(spec, delivery(*stream), api_key.clone());
-                Arc::new(OpenAiChat::new(settings, transport, Waits::new(pace.clone())))
+                let settings = settings(spec, server.stream, server.api_key.clone());
+                client(server.format, settings, transport, Waits::new(pace.clone()))
             }
         };
         self.models.insert(name.clone(), model);
@@ -183,14 +191,19 @@ impl Providers {
     }
 }
 
-fn delivery(stream: bool) -> Delivery {
-    if stream { Delivery::Streamed } else { Delivery::Whole }
+/// The client that speaks this format.
+fn client(format: Format, settings: Settings, transport: Box<dyn Transport>, waits: Waits) -> Arc<dyn Model> {
+    match format {
+        Format::OpenAiChat => Arc::new(Client::<Chat>::new(settings, transport, waits)),
+        Format::OpenAiResponses => Arc::new(Client::<Responses>::new(settings, transport, waits)),
+        Format::AnthropicMessages => Arc::new(Client::<Messages>::new(settings, transport, waits)),
+    }
 }
 
-fn settings(spec: &ProviderSpec, delivery: Delivery, key: Option<Secret>) -> Settings {
+fn settings(spec: &ProviderSpec, stream: bool, key: Option<Secret>) -> Settings {
     Settings {
         provider: spec.name.clone(),
-        delivery,
+        delivery: if stream { Delivery::Streamed } else { Delivery::Whole },
         idle_timeout: spec.idle_timeout,
         total_timeout: spec.total_timeout,
         max_retries: spec.max_retries,
@@ -201,7 +214,7 @@ fn settings(spec: &ProviderSpec, delivery: Delivery, key: Option<Secret>) -> Set
 /// Begins the recording, with the providers that will take part in it.
 fn recorder(path: &Path, specs: &[ProviderSpec]) -> Result<Arc<Recorder>, BuildError> {
     let servers = specs.iter().filter_map(|spec| match &spec.api {
-        Api::OpenAiChat { api_key, stream, .. } => Some((&spec.name, api_key, *stream)),
+        Api::Server(server) => Some((&spec.name, server)),
         Api::Scripted { .. } | Api::Replay { .. } => None,
     });
     let servers: Vec<_> = servers.collect();
@@ -213,10 +226,15 @@ fn recorder(path: &Path, specs: &[ProviderSpec]) -> Result<Arc<Recorder>, BuildE
         let names: Vec<_> = specs.iter().map(|spec| spec.name.as_str()).collect();
         return Err(failed(&names.join(", "), "none of the providers is a server".into()));
     };
-    let secrets = servers.iter().filter_map(|(_, key, _)| (*key).clone()).collect();
+    let secrets = servers.iter().filter_map(|(_, server)| server.api_key.clone()).collect();
     let recorder = Recorder::create(path, secrets).map_err(|error| failed(first, error.to_string()))?;
-    for (name, _, stream) in servers {
-        let line = Line::Provider { version: RECORDING_VERSION, provider: name.clone(), stream };
+    for (name, server) in servers {
+        let line = Line::Provider {
+            version: RECORDING_VERSION,
+            provider: name.clone(),
+            api: server.format,
+            stream: server.stream,
+        };
         recorder.write(&line).map_err(|error| failed(name, error.to_string()))?;
     }
     Ok(Arc::new(recorder))

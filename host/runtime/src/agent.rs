@@ -12,7 +12,7 @@ mod turn;
 
 use crate::{
     leash::Leash,
-    life::{self, Born, Entered},
+    life::{self, Entered},
     profile::{HeldKind, ReadyProfile},
     run::Shared,
     telemetry::Spend,
@@ -111,7 +111,7 @@ pub(crate) struct Agent {
 #[derive(Default)]
 struct OnCommit {
     /// Agents that come to be.
-    born: Vec<Born>,
+    born: Vec<Entered>,
     /// Messages to others. Each inbox is held until then, so that its owner cannot end in between.
     sent: Vec<(OwnedMutexGuard<Inbox>, InboxItem)>,
 }
@@ -256,13 +256,18 @@ impl Agent {
         });
         let step = std::mem::replace(&mut self.step, Step::new());
         let OnCommit { born, sent } = std::mem::take(&mut self.on_commit);
-        self.shared.store.commit(step).await?;
+        if let Err(error) = self.shared.store.commit(step).await {
+            for entered in born {
+                self.shared.lineages.forget(&entered.born.id);
+            }
+            return Err(error.into());
+        }
         self.lender.committed();
         for (mut inbox, item) in sent {
             inbox.items.push_back(item);
         }
-        for born in born {
-            life::begin(&self.shared, born);
+        for entered in born {
+            life::begin(&self.shared, entered);
         }
         if let Some(observer) = &self.shared.observer {
             // Held while the observer looks, so that nothing arrives between the record and this.

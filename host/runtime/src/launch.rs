@@ -3,7 +3,7 @@
 use crate::capability::host_kinds;
 use gg_config::{Catalogue, ComponentFault, Configuration, Feature, Kind, Source};
 use gg_modules::{Component, LoadError, Registry};
-use gg_providers::{Api, ProviderSpec, Recording, Script, Secret};
+use gg_providers::{Api, Format, ProviderSpec, Recording, Script, Secret, Server};
 use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 
 /// The components that a run may use: the built-in ones, and those that the configuration names.
@@ -115,13 +115,23 @@ pub(crate) fn provider_specs(configuration: &Configuration, base: &Path) -> Vec<
 
 fn api(api: &gg_config::Api, base: &Path) -> Api {
     match api {
-        gg_config::Api::OpenAiChat { base_url, api_key_env, headers, stream } => Api::OpenAiChat {
-            base_url: base_url.clone(),
-            api_key: api_key_env.as_ref().and_then(|name| std::env::var(name).ok()).map(Secret::new),
-            headers: headers.clone(),
-            stream: *stream,
-        },
+        gg_config::Api::OpenAiChat(server) => Api::Server(server_of(Format::OpenAiChat, server)),
+        gg_config::Api::OpenAiResponses(server) => Api::Server(server_of(Format::OpenAiResponses, server)),
+        gg_config::Api::AnthropicMessages(server) => {
+            Api::Server(server_of(Format::AnthropicMessages, server))
+        }
         gg_config::Api::Scripted { script } => Api::Scripted { path: base.join(script) },
         gg_config::Api::Replay { recording } => Api::Replay { path: base.join(recording) },
+    }
+}
+
+fn server_of(format: Format, server: &gg_config::Server) -> Server {
+    let gg_config::Server { base_url, api_key_env, headers, stream } = server;
+    Server {
+        format,
+        base_url: base_url.clone(),
+        api_key: api_key_env.as_ref().and_then(|name| std::env::var(name).ok()).map(Secret::new),
+        headers: headers.clone(),
+        stream: *stream,
     }
 }

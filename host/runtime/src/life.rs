@@ -15,7 +15,7 @@ use serde_json::Value;
 use std::{panic::AssertUnwindSafe, sync::Arc};
 use tokio::sync::Mutex;
 
-/// An agent that is in a step, and comes to be once that is committed.
+/// What an agent is from its birth to its end.
 #[derive(Clone)]
 pub(crate) struct Born {
     pub(crate) id: AgentId,
@@ -27,14 +27,15 @@ pub(crate) struct Born {
 }
 
 impl Born {
-    /// A new agent, recorded in `step`. It holds nothing yet: its modules are opened when it first runs.
+    /// A new agent, recorded in `step`; it comes to be with [`begin`], once that is committed. It holds nothing yet:
+    /// its modules are opened when it first runs. Whoever reads of it in the record can stop it at once.
     pub(crate) fn record(
         shared: &Shared,
         step: &mut Step,
         profile: &Arc<ReadyProfile>,
         parent: Option<(&AgentId, u32)>,
         prompt: String,
-    ) -> Self {
+    ) -> Entered {
         let message = Message::user(shared.store.next_message_id(), Origin::Prompt, prompt);
         let born = Self {
             id: shared.store.next_agent_id(),
@@ -56,7 +57,8 @@ impl Born {
             step.event(agent(), Event::AgentState { state: AgentState::Queued, on: Vec::new() });
         }
         step.agent(born.as_it_stands(AgentStatus::Live));
-        born
+        let (inbox, leash) = shared.lineages.enter(&born.id, &born.profile.id, born.parent.as_ref());
+        Entered { born, inbox, leash }
     }
 
     /// The facts of the message that opens its window.
@@ -95,14 +97,13 @@ pub(crate) struct Entered {
 }
 
 /// Lets an agent that is in the record come to be. It queues for its slot in a task of its own.
-pub(crate) fn begin(shared: &Arc<Shared>, born: Born) {
-    let (inbox, leash) = shared.lineages.enter(&born.id, &born.profile.id, born.parent.as_ref());
+pub(crate) fn begin(shared: &Arc<Shared>, entered: Entered) {
+    let born = &entered.born;
     if let Some(ending) = shared.stopped() {
-        leash.pull(ending);
+        entered.leash.pull(ending);
     }
     let door = shared.slots.acquire(&born.id, born.profile.key.clone());
     shared.rollup.add(&born.profile.id, &born.profile.model.name, |sums| sums.agents += 1);
-    let entered = Entered { born, inbox, leash };
     let task = live(shared.clone(), entered, door);
     shared.tasks.spawn(task);
 }
@@ -134,7 +135,12 @@ async fn live(shared: Arc<Shared>, entered: Entered, door: crate::slots::Door) {
         ending
     });
     inbox.lock().await.closed = true;
-    shared.lineages.end(&born.id, &ending);
+    // Whoever waited for it stands in the queue before its slot is free, and so goes before those that are new.
+    if let Some((parent, met)) = shared.lineages.end(&born.id, &ending) {
+        let door = shared.slots.wake(&parent);
+        // One that was stopped in the meantime leaves by itself.
+        let _ = met.send(door);
+    }
     shared.slots.leave(&born.id);
 }
 
@@ -176,9 +182,9 @@ pub(crate) fn first_step(
     started: Event,
     profile: &Arc<ReadyProfile>,
     prompt: String,
-) -> (Step, Born) {
+) -> (Step, Entered) {
     let mut step = Step::new();
     step.event(None, started);
-    let born = Born::record(shared, &mut step, profile, None, prompt);
-    (step, born)
+    let entered = Born::record(shared, &mut step, profile, None, prompt);
+    (step, entered)
 }

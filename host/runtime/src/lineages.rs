@@ -1,6 +1,6 @@
 //! Every agent of a run, by the id that addresses it: who put it to work, who waits for it, how it ended.
 
-use crate::{agent::Inbox, leash::Leash};
+use crate::{agent::Inbox, leash::Leash, slots::Door};
 use gg_core::{AgentId, Ending, ProfileId};
 use std::{
     collections::{BTreeSet, HashMap, HashSet},
@@ -37,7 +37,18 @@ struct Lineage {
 struct Waiting {
     on: HashSet<AgentId>,
     enough: Enough,
-    met: oneshot::Sender<()>,
+    met: Met,
+}
+
+/// Tells a blocked agent that enough has happened, with the door to its slot.
+pub(crate) type Met = oneshot::Sender<Door>;
+
+/// What a blocked agent learns when it begins to wait.
+pub(crate) enum Wait {
+    /// Enough have ended already.
+    Over,
+    /// It will be told.
+    Told(oneshot::Receiver<Door>),
 }
 
 /// A child as its parent may see it.
@@ -83,42 +94,50 @@ impl Lineages {
         handles
     }
 
-    /// An agent has ended, and that is durable: whoever waits for it is told.
-    pub(crate) fn end(&self, id: &AgentId, ending: &Ending) {
+    /// An agent did not come to be after all.
+    pub(crate) fn forget(&self, id: &AgentId) {
         let mut all = self.all();
-        let Some(lineage) = all.get_mut(id) else { return };
-        lineage.ended = Some(Arc::new(ending.clone()));
-        let parent = lineage.parent.clone();
-        let Some(parent) = parent.and_then(|parent| all.get_mut(&parent)) else { return };
-        let Some(waiting) = &mut parent.waiting else { return };
-        if waiting.on.remove(id)
-            && (waiting.enough == Enough::Any || waiting.on.is_empty())
-            && let Some(waiting) = parent.waiting.take()
-        {
-            // The waiter may have gone, by its deadline.
-            let _ = waiting.met.send(());
+        let parent = all.remove(id).and_then(|lineage| lineage.parent);
+        if let Some(parent) = parent.and_then(|parent| all.get_mut(&parent)) {
+            parent.children.retain(|child| child != id);
         }
     }
 
-    /// Returns a channel that is told when enough of `on`, which are children of `parent`, have ended.
-    pub(crate) fn wait(&self, parent: &AgentId, on: &[AgentId], enough: Enough) -> oneshot::Receiver<()> {
-        let (met, told) = oneshot::channel();
+    /// An agent has ended, and that is durable. If its parent is blocked and that was what it waited for, the answer
+    /// says whom to wake, and how to tell it.
+    pub(crate) fn end(&self, id: &AgentId, ending: &Ending) -> Option<(AgentId, Met)> {
+        let mut all = self.all();
+        let lineage = all.get_mut(id)?;
+        lineage.ended = Some(Arc::new(ending.clone()));
+        let parent_id = lineage.parent.clone()?;
+        let parent = all.get_mut(&parent_id)?;
+        let waiting = parent.waiting.as_mut()?;
+        let counts = waiting.on.remove(id);
+        if counts && (waiting.enough == Enough::Any || waiting.on.is_empty()) {
+            return parent.waiting.take().map(|waiting| (parent_id, waiting.met));
+        }
+        None
+    }
+
+    /// Begins to wait until enough of `on`, which are children of `parent`, have ended. The agent is blocked
+    /// already, because whoever ends may wake it at once.
+    pub(crate) fn wait(&self, parent: &AgentId, on: &[AgentId], enough: Enough) -> Wait {
         let mut all = self.all();
         let open: HashSet<AgentId> =
             on.iter().filter(|id| all.get(*id).is_some_and(|child| child.ended.is_none())).cloned().collect();
         if open.is_empty() || (enough == Enough::Any && open.len() < on.len()) {
-            let _ = met.send(());
-        } else if let Some(parent) = all.get_mut(parent) {
+            return Wait::Over;
+        }
+        let (met, told) = oneshot::channel();
+        if let Some(parent) = all.get_mut(parent) {
             parent.waiting = Some(Waiting { on: open, enough, met });
         }
-        told
+        Wait::Told(told)
     }
 
-    /// The agent waits no longer.
-    pub(crate) fn wait_no_longer(&self, parent: &AgentId) {
-        if let Some(parent) = self.all().get_mut(parent) {
-            parent.waiting = None;
-        }
+    /// The agent waits no longer. False if it is being told at this moment that it need not.
+    pub(crate) fn wait_no_longer(&self, parent: &AgentId) -> bool {
+        self.all().get_mut(parent).is_some_and(|parent| parent.waiting.take().is_some())
     }
 
     /// The child `id` of `parent`.

@@ -160,8 +160,7 @@ impl RunHandle {
 
     /// Ends one agent with this reason; those it has spawned go on. False if there is none with this id at work.
     pub fn cancel_agent(&self, id: &AgentId, reason: &str) -> bool {
-        let leash = self.shared.lineages.leash(id);
-        leash.map(|leash| leash.pull(Ending::Cancelled { reason: reason.to_owned() })).is_some()
+        self.canceller().cancel_agent(id, reason)
     }
 
     /// A handle that can cancel the run while another owner waits for it.
@@ -210,6 +209,12 @@ impl Canceller {
     pub fn cancel(&self, reason: &str) {
         self.0.stop(&Ending::Cancelled { reason: reason.to_owned() });
     }
+
+    /// Ends one agent. See [`RunHandle::cancel_agent`].
+    pub fn cancel_agent(&self, id: &AgentId, reason: &str) -> bool {
+        let leash = self.0.lineages.leash(id);
+        leash.map(|leash| leash.pull(Ending::Cancelled { reason: reason.to_owned() })).is_some()
+    }
 }
 
 /// Starts a run. When this returns, its directory exists and its root agent is about to take its first turn.
@@ -250,12 +255,12 @@ pub async fn start(launch: Launch) -> Result<RunHandle, StartError> {
         stopped: OnceLock::new(),
         failed: OnceLock::new(),
     });
-    let (step, born) = life::first_step(&shared, started, &root_profile, launch.prompt);
-    let root = born.id.clone();
+    let (step, entered) = life::first_step(&shared, started, &root_profile, launch.prompt);
+    let root = entered.born.id.clone();
     // The first agent of a budget of at least one.
     let _ = shared.budget.take_agent();
     shared.store.commit(step).await?;
-    life::begin(&shared, born);
+    life::begin(&shared, entered);
     let task = tokio::spawn(run_to_the_end(shared.clone(), root.clone()));
     Ok(RunHandle { shared, root, task })
 }

@@ -1,4 +1,4 @@
-//! `cargo xtask demo`: the first example at work.
+//! `cargo xtask demo`: a lead and its three readers at work.
 
 use crate::{build, step, tree::Tree};
 use anyhow::{Context, Result};
@@ -10,10 +10,10 @@ const PROMPT: &str = "Write the release notes.";
 /// Builds gg, and runs the example on a copy of its workspace, because its agent writes there.
 pub(crate) fn run(tree: &Tree) -> Result<()> {
     build::run(tree)?;
-    let example = tree.root().join("examples/first");
+    let example = tree.root().join("examples/team");
     let workspace = std::env::temp_dir().join(format!("gg-demo-{}", std::process::id()));
     copy(&example.join("workspace"), &workspace)?;
-    step::say(&format!("gg run examples/first/gg.jsonc --workspace {}", workspace.display()));
+    step::say(&format!("gg run examples/team/gg.jsonc --workspace {}", workspace.display()));
     let outcome = step::run(
         Command::new(tree.gg())
             .current_dir(tree.root())

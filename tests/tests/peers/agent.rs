@@ -1,7 +1,7 @@
 //! The cases through `gg run`: a whole agent, in a process of its own.
 
 use crate::{
-    cases::{self, Ask, Case, Outcome, check},
+    cases::{self, Ask, BOTH, Case, Outcome, Way, check, malformed, ways},
     servers::{expect_fixtures, gate, test_id},
 };
 use serde_json::{Value, json};
@@ -10,19 +10,22 @@ use std::{env, fs, path::Path, process::Command};
 /// The variable that the configuration names for the key.
 const KEY_VARIABLE: &str = "GG_PEERS_KEY";
 
-fn configuration(ask: Ask, test_id: &str) -> Value {
+fn configuration(case: &Case, way: Way, test_id: &str) -> Value {
     json!({
         "maxParallel": 1,
         "providers": { "peer": {
-            "api": "openai-chat",
+            "api": way.api(),
             "baseUrl": format!("{}/v1", gate()),
             "apiKeyEnv": KEY_VARIABLE,
             "headers": { "X-Test-Id": test_id },
-            "stream": ask == Ask::Streamed,
+            "stream": way.ask == Ask::Streamed,
         } },
         "agents": [{
             "id": "worker",
-            "model": { "provider": "peer", "name": "m", "contextWindow": 16384, "maxOutput": 512 },
+            "model": {
+                "provider": "peer", "name": way.model(), "contextWindow": 16384, "maxOutput": 2048,
+                "parameters": way.parameters(case),
+            },
             "prompt": "You work on files.",
             "maxTurns": 8,
             "capabilities": [{ "id": "workspace", "enabled": true }],
@@ -51,7 +54,7 @@ fn gg(folder: &Path, prompt: &str) -> Vec<Value> {
     events.collect()
 }
 
-fn play(case: &Case, ask: Ask) {
+fn play(case: &Case, way: Way) {
     expect_fixtures();
     let test_id = test_id("agent");
     let folder = tempfile::tempdir().expect("a folder");
@@ -60,7 +63,7 @@ fn play(case: &Case, ask: Ask) {
     for name in ["a.txt", "b.txt", "c.txt"] {
         fs::write(workspace.join(name), format!("this is {name}\n")).expect("a file");
     }
-    fs::write(folder.path().join("gg.json"), configuration(ask, &test_id).to_string())
+    fs::write(folder.path().join("gg.json"), configuration(case, way, &test_id).to_string())
         .expect("a configuration");
     let events = gg(folder.path(), case.prompt);
     let of_type = |name: &'static str| events.iter().filter(move |event| event["type"] == name);
@@ -82,52 +85,61 @@ fn play(case: &Case, ask: Ask) {
         written: fs::read_to_string(workspace.join("out.txt")).ok(),
         text: ended["ending"]["text"].as_str().unwrap_or_default().to_owned(),
     };
-    check(case, ask, &test_id, &outcome);
+    check(case, way, &test_id, &outcome);
 }
 
-fn both(case: &Case) {
-    play(case, Ask::Streamed);
-    play(case, Ask::Whole);
+fn every(case: &Case, asks: &[Ask]) {
+    for way in ways(asks) {
+        play(case, way);
+    }
 }
 
 #[test]
 #[ignore = "needs servers: cargo xtask peers"]
 fn parallel_calls() {
-    both(&cases::PARALLEL);
+    every(&cases::PARALLEL, BOTH);
 }
 
 #[test]
 #[ignore = "needs servers: cargo xtask peers"]
 fn a_429_with_retry_after() {
-    both(&cases::RATE_LIMIT);
+    every(&cases::RATE_LIMIT, BOTH);
 }
 
 #[test]
 #[ignore = "needs servers: cargo xtask peers"]
 fn a_500() {
-    both(&cases::SERVER_ERROR);
+    every(&cases::SERVER_ERROR, BOTH);
 }
 
 #[test]
 #[ignore = "needs servers: cargo xtask peers"]
 fn a_disconnect_in_mid_stream() {
-    play(&cases::CUT_IN_MID_STREAM, Ask::Streamed);
+    every(&cases::CUT_IN_MID_STREAM, &[Ask::Streamed]);
 }
 
 #[test]
 #[ignore = "needs servers: cargo xtask peers"]
 fn a_disconnect_before_the_reply() {
-    both(&cases::CUT_BEFORE_THE_REPLY);
+    every(&cases::CUT_BEFORE_THE_REPLY, BOTH);
 }
 
 #[test]
 #[ignore = "needs servers: cargo xtask peers"]
 fn malformed_arguments() {
-    both(&cases::MALFORMED);
+    for way in ways(BOTH) {
+        play(&malformed(way.format), way);
+    }
 }
 
 #[test]
 #[ignore = "needs servers: cargo xtask peers"]
 fn a_call_that_is_not_offered() {
-    both(&cases::NOT_OFFERED);
+    every(&cases::NOT_OFFERED, BOTH);
+}
+
+#[test]
+#[ignore = "needs servers: cargo xtask peers"]
+fn reasoning() {
+    every(&cases::REASONING, BOTH);
 }

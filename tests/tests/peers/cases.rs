@@ -1,13 +1,70 @@
 //! What is asked of the mock, and what has to come of it, whoever asks.
 
 use crate::servers::{journal, line, rejects};
-use serde_json::Value;
+use gg_providers::Format;
+use serde_json::{Map, Value, json};
 
 /// How replies are asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ask {
     Streamed,
     Whole,
+}
+
+/// How the mock is spoken to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Way {
+    pub(crate) format: Format,
+    pub(crate) ask: Ask,
+}
+
+/// All ways with these replies.
+pub(crate) fn ways(asks: &[Ask]) -> Vec<Way> {
+    let formats = [Format::OpenAiChat, Format::OpenAiResponses, Format::AnthropicMessages];
+    formats.into_iter().flat_map(|format| asks.iter().map(move |ask| Way { format, ask: *ask })).collect()
+}
+
+pub(crate) const BOTH: &[Ask] = &[Ask::Streamed, Ask::Whole];
+
+impl Way {
+    /// The api's name in a configuration.
+    pub(crate) fn api(self) -> Value {
+        json!(self.format)
+    }
+
+    /// A model that the mock believes to reason, as it does in all three formats.
+    pub(crate) fn model(self) -> &'static str {
+        match self.format {
+            Format::OpenAiChat => "deepseek-reasoner",
+            Format::OpenAiResponses => "gpt-5",
+            Format::AnthropicMessages => "claude-sonnet-4-5",
+        }
+    }
+
+    /// What has the model reason. With it, the mock insists like the real server that each reply with calls
+    /// comes back with what was thought before them.
+    pub(crate) fn parameters(self, case: &Case) -> Map<String, Value> {
+        if case.thinks && self.format == Format::AnthropicMessages {
+            return Map::from_iter([(
+                "thinking".into(),
+                json!({ "type": "enabled", "budget_tokens": 1024 }),
+            )]);
+        }
+        Map::new()
+    }
+
+    /// The roles of a request as the mock notes them: it makes one message of each call in Responses.
+    fn noted(self, request: &str) -> String {
+        if self.format != Format::OpenAiResponses {
+            return request.to_owned();
+        }
+        let role = |role: &str| match role.strip_prefix("assistant(").and_then(|rest| rest.strip_suffix(')'))
+        {
+            Some(calls) => vec!["assistant(1)"; calls.parse().expect("a number")].join(" "),
+            None => role.to_owned(),
+        };
+        request.split(' ').map(role).collect::<Vec<_>>().join(" ")
+    }
 }
 
 /// One case.
@@ -23,6 +80,8 @@ pub(crate) struct Case {
     pub(crate) written: Option<&'static str>,
     /// The last reply.
     pub(crate) text: &'static str,
+    /// Whether the model is asked to reason.
+    pub(crate) thinks: bool,
 }
 
 pub(crate) const PARALLEL: Case = Case {
@@ -35,6 +94,7 @@ pub(crate) const PARALLEL: Case = Case {
     ],
     written: None,
     text: "All three are read.",
+    thinks: false,
 };
 
 pub(crate) const RATE_LIMIT: Case = Case {
@@ -43,6 +103,7 @@ pub(crate) const RATE_LIMIT: Case = Case {
     calls: &[],
     written: None,
     text: "Here I am again.",
+    thinks: false,
 };
 
 pub(crate) const SERVER_ERROR: Case = Case {
@@ -51,6 +112,7 @@ pub(crate) const SERVER_ERROR: Case = Case {
     calls: &[],
     written: None,
     text: "Up again.",
+    thinks: false,
 };
 
 pub(crate) const CUT_IN_MID_STREAM: Case = Case {
@@ -59,6 +121,7 @@ pub(crate) const CUT_IN_MID_STREAM: Case = Case {
     calls: &["write_file {\"content\":\"from the whole reply\",\"path\":\"out.txt\"} ok"],
     written: Some("from the whole reply"),
     text: "It is written.",
+    thinks: false,
 };
 
 pub(crate) const CUT_BEFORE_THE_REPLY: Case =
@@ -73,6 +136,7 @@ pub(crate) const MALFORMED: Case = Case {
     ],
     written: None,
     text: "I see that the first was no JSON.",
+    thinks: false,
 };
 
 pub(crate) const NOT_OFFERED: Case = Case {
@@ -81,7 +145,26 @@ pub(crate) const NOT_OFFERED: Case = Case {
     calls: &["launch_rocket {\"to\":\"the moon\"} refused"],
     written: None,
     text: "No rocket, then.",
+    thinks: false,
 };
+
+/// In Messages a call's input is an object, so the mock itself makes an empty one of what is no JSON.
+pub(crate) const MALFORMED_IN_MESSAGES: Case =
+    Case { calls: &["write_file {} refused", "read_file {\"path\":\"a.txt\"} ok"], ..MALFORMED };
+
+pub(crate) const REASONING: Case = Case {
+    prompt: "gg-peers: reasoning",
+    requests: &["200: user", "200: user assistant(1) tool"],
+    calls: &["read_file {\"path\":\"a.txt\"} ok"],
+    written: None,
+    text: "I thought before I read.",
+    thinks: true,
+};
+
+/// The malformed arguments as this format can carry them.
+pub(crate) fn malformed(format: Format) -> Case {
+    if format == Format::AnthropicMessages { MALFORMED_IN_MESSAGES } else { MALFORMED }
+}
 
 /// What came of a case.
 #[derive(Debug, Default)]
@@ -92,17 +175,18 @@ pub(crate) struct Outcome {
 }
 
 /// Compares all of it, and what both servers saw.
-pub(crate) fn check(case: &Case, ask: Ask, test_id: &str, outcome: &Outcome) {
-    let what = format!("{}, {ask:?}", case.prompt);
+pub(crate) fn check(case: &Case, way: Way, test_id: &str, outcome: &Outcome) {
+    let what = format!("{}, {way:?}", case.prompt);
     assert_eq!(outcome.calls, case.calls, "{what}: the calls");
     assert_eq!(outcome.written.as_deref(), case.written, "{what}: out.txt");
     assert_eq!(outcome.text, case.text, "{what}: the last reply");
     let journal = journal(test_id);
     let requests: Vec<_> = journal.iter().map(|entry| line(entry).replace(": system ", ": ")).collect();
-    assert_eq!(requests, case.requests, "{what}: the requests");
+    let expected: Vec<_> = case.requests.iter().map(|request| way.noted(request)).collect();
+    assert_eq!(requests, expected, "{what}: the requests");
     for entry in &journal {
         let streamed = entry["body"]["stream"] == true;
-        assert_eq!(streamed, ask == Ask::Streamed, "{what}: {entry}");
+        assert_eq!(streamed, way.ask == Ask::Streamed, "{what}: {entry}");
     }
     check_retries(case, &journal, &what);
     assert_eq!(rejects(), Value::Array(vec![]), "{what}: the gate's refusals");

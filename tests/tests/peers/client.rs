@@ -1,28 +1,29 @@
 //! The cases through the model client alone. A stand-in for an agent runs what is called.
 
 use crate::{
-    cases::{self, Ask, Case, Outcome, check},
+    cases::{self, Ask, BOTH, Case, Outcome, Way, check, malformed, ways},
     servers::{expect_fixtures, gate, test_id},
 };
 use gg_core::{
     Arguments, Call, CallResult, CallSpec, CallStatus, Effect, Message, MessageId, Origin, Purpose, Turn,
 };
-use gg_providers::{Api, NoDeltas, ProviderSpec, Providers, Request, Secret};
-use serde_json::json;
+use gg_providers::{Api, NoDeltas, ProviderSpec, Providers, Request, Secret, Server};
+use serde_json::{Value, json};
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 /// More turns than any case needs.
 const MAX_TURNS: u32 = 8;
 
-fn spec(ask: Ask, test_id: &str) -> ProviderSpec {
+fn spec(way: Way, test_id: &str) -> ProviderSpec {
     ProviderSpec {
         name: "peer".into(),
-        api: Api::OpenAiChat {
+        api: Api::Server(Server {
+            format: way.format,
             base_url: format!("{}/v1", gate()),
             api_key: Some(Secret::new("any-key-will-do")),
             headers: BTreeMap::from([("X-Test-Id".to_owned(), test_id.to_owned())]),
-            stream: ask == Ask::Streamed,
-        },
+            stream: way.ask == Ask::Streamed,
+        }),
         idle_timeout: Duration::from_secs(60),
         total_timeout: Duration::from_secs(60),
         max_retries: 3,
@@ -53,17 +54,22 @@ fn run(call: &Call, outcome: &mut Outcome) -> CallResult {
         }
         ("read_file", Arguments::Json(_)) => CallResult::value(call, &json!("text")),
         ("write_file", Arguments::Json(arguments)) => {
-            outcome.written = arguments["content"].as_str().map(str::to_owned);
-            CallResult::value(call, &json!("written"))
+            match arguments.get("content").and_then(Value::as_str) {
+                Some(content) => {
+                    outcome.written = Some(content.to_owned());
+                    CallResult::value(call, &json!("written"))
+                }
+                None => CallResult::new(call, CallStatus::Refused, "it has no content"),
+            }
         }
         _ => CallResult::new(call, CallStatus::Refused, "it is not offered"),
     }
 }
 
-async fn play(case: &Case, ask: Ask) {
+async fn play(case: &Case, way: Way) {
     expect_fixtures();
     let test_id = test_id("client");
-    let providers = Providers::build(&[spec(ask, &test_id)], None).expect("a provider");
+    let providers = Providers::build(&[spec(way, &test_id)], None).expect("a provider");
     let model = providers.model("peer").expect("a model");
     let mut messages = vec![Arc::new(Message::user(MessageId(1), Origin::Prompt, case.prompt))];
     let mut outcome = Outcome::default();
@@ -76,18 +82,20 @@ async fn play(case: &Case, ask: Ask) {
             system: "You work on files.".into(),
             messages: messages.clone(),
             calls: offered(),
-            max_output: 512,
-            parameters: serde_json::Map::new(),
-            model: "m".into(),
+            max_output: 2048,
+            parameters: way.parameters(case),
+            model: way.model().into(),
         };
-        let reply =
-            model.complete(&request, &NoDeltas).await.unwrap_or_else(|error| panic!("{case:?}: {error}"));
+        let reply = model
+            .complete(&request, &NoDeltas)
+            .await
+            .unwrap_or_else(|error| panic!("{case:?}, {way:?}: {error}"));
         outcome.text = reply.text();
         let calls: Vec<_> = reply.calls().cloned().collect();
         let next = MessageId(u64::from(turn) * 2);
         messages.push(Arc::new(Message::reply(next, reply.parts)));
         if calls.is_empty() {
-            check(case, ask, &test_id, &outcome);
+            check(case, way, &test_id, &outcome);
             return;
         }
         let results: Vec<_> = calls.iter().map(|call| run(call, &mut outcome)).collect();
@@ -98,52 +106,61 @@ async fn play(case: &Case, ask: Ask) {
         }
         messages.push(Arc::new(Message::results(next.next(), results)));
     }
-    panic!("{case:?}: no end after {MAX_TURNS} turns");
+    panic!("{case:?}, {way:?}: no end after {MAX_TURNS} turns");
 }
 
-async fn both(case: &Case) {
-    play(case, Ask::Streamed).await;
-    play(case, Ask::Whole).await;
+async fn every(case: &Case, asks: &[Ask]) {
+    for way in ways(asks) {
+        play(case, way).await;
+    }
 }
 
 #[tokio::test]
 #[ignore = "needs servers: cargo xtask peers"]
 async fn parallel_calls() {
-    both(&cases::PARALLEL).await;
+    every(&cases::PARALLEL, BOTH).await;
 }
 
 #[tokio::test]
 #[ignore = "needs servers: cargo xtask peers"]
 async fn a_429_with_retry_after() {
-    both(&cases::RATE_LIMIT).await;
+    every(&cases::RATE_LIMIT, BOTH).await;
 }
 
 #[tokio::test]
 #[ignore = "needs servers: cargo xtask peers"]
 async fn a_500() {
-    both(&cases::SERVER_ERROR).await;
+    every(&cases::SERVER_ERROR, BOTH).await;
 }
 
 #[tokio::test]
 #[ignore = "needs servers: cargo xtask peers"]
 async fn a_disconnect_in_mid_stream() {
-    play(&cases::CUT_IN_MID_STREAM, Ask::Streamed).await;
+    every(&cases::CUT_IN_MID_STREAM, &[Ask::Streamed]).await;
 }
 
 #[tokio::test]
 #[ignore = "needs servers: cargo xtask peers"]
 async fn a_disconnect_before_the_reply() {
-    both(&cases::CUT_BEFORE_THE_REPLY).await;
+    every(&cases::CUT_BEFORE_THE_REPLY, BOTH).await;
 }
 
 #[tokio::test]
 #[ignore = "needs servers: cargo xtask peers"]
 async fn malformed_arguments() {
-    both(&cases::MALFORMED).await;
+    for way in ways(BOTH) {
+        play(&malformed(way.format), way).await;
+    }
 }
 
 #[tokio::test]
 #[ignore = "needs servers: cargo xtask peers"]
 async fn a_call_that_is_not_offered() {
-    both(&cases::NOT_OFFERED).await;
+    every(&cases::NOT_OFFERED, BOTH).await;
+}
+
+#[tokio::test]
+#[ignore = "needs servers: cargo xtask peers"]
+async fn reasoning() {
+    every(&cases::REASONING, BOTH).await;
 }

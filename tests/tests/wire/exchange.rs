@@ -1,7 +1,10 @@
 //! A server that plays raw bytes, a client for it, and replies as text.
 
 use gg_core::{Message, MessageId, Origin, Part, Purpose, Turn};
-use gg_providers::{Api, Delta, Deltas, ModelError, Pace, ProviderSpec, Providers, Reply, Request, Secret};
+use gg_providers::{
+    Api, Delta, Deltas, Format, ModelError, Pace, ProviderSpec, Providers, Reply, Request, Secret,
+    Server as Peer,
+};
 use std::{
     collections::BTreeMap,
     fmt::Write,
@@ -26,10 +29,24 @@ pub(crate) fn fixtures() -> PathBuf {
     gg_tests::package().join("wire")
 }
 
+/// The folder of a format's fixtures. What servers of any format send is in the folder `any`.
+pub(crate) fn folder(format: Format) -> &'static str {
+    match format {
+        Format::OpenAiChat => "openai-chat",
+        Format::OpenAiResponses => "openai-responses",
+        Format::AnthropicMessages => "anthropic-messages",
+    }
+}
+
 /// A response, byte for byte.
-pub(crate) fn fixture(name: &str) -> Vec<u8> {
-    let path = fixtures().join(format!("{name}.http"));
+pub(crate) fn fixture_of(folder: &str, name: &str) -> Vec<u8> {
+    let path = fixtures().join(folder).join(format!("{name}.http"));
     fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// A response of a server that speaks Chat Completions.
+pub(crate) fn fixture(name: &str) -> Vec<u8> {
+    fixture_of(folder(Format::OpenAiChat), name)
 }
 
 /// One request as it came in.
@@ -117,16 +134,22 @@ pub(crate) enum Ask {
     Whole,
 }
 
-/// The provider `p` at this address, which retries so often, without waiting.
+/// The provider `p` at this address, which speaks Chat Completions and retries so often, without waiting.
 pub(crate) fn spec(url: &str, ask: Ask, max_retries: u32) -> ProviderSpec {
+    spec_of(Format::OpenAiChat, url, ask, max_retries)
+}
+
+/// The same in this format.
+pub(crate) fn spec_of(format: Format, url: &str, ask: Ask, max_retries: u32) -> ProviderSpec {
     ProviderSpec {
         name: "p".into(),
-        api: Api::OpenAiChat {
+        api: Api::Server(Peer {
+            format,
             base_url: url.into(),
             api_key: Some(Secret::new(KEY)),
             headers: BTreeMap::from([("x-team".to_owned(), "gg".to_owned())]),
             stream: ask == Ask::Streamed,
-        },
+        }),
         idle_timeout: Duration::from_secs(60),
         total_timeout: Duration::from_secs(60),
         max_retries,
@@ -170,10 +193,15 @@ impl Deltas for Shown {
 }
 
 /// Sends one request to a server that answers with these bytes, and never again.
-pub(crate) async fn ask_once(response: Vec<u8>, ask: Ask) -> (Result<Reply, ModelError>, String) {
+pub(crate) async fn ask_once(
+    format: Format,
+    response: Vec<u8>,
+    ask: Ask,
+) -> (Result<Reply, ModelError>, String) {
     let server = Server::play(vec![response]).await;
     let providers =
-        Providers::build_at_pace(&[spec(&server.url, ask, 0)], None, &Pace::immediate()).expect("a provider");
+        Providers::build_at_pace(&[spec_of(format, &server.url, ask, 0)], None, &Pace::immediate())
+            .expect("a provider");
     let shown = Shown::default();
     let reply = providers.model("p").expect("a model").complete(&request(), &shown).await;
     (reply, shown.take())

@@ -1,8 +1,8 @@
 //! Recording a session, and playing it back through the same client.
 
-use crate::exchange::{Ask, KEY, Server, Shown, fixture, lines, request, spec};
+use crate::exchange::{Ask, KEY, Server, Shown, fixture, fixture_of, folder, lines, request, spec, spec_of};
 use gg_core::Turn;
-use gg_providers::{Api, BuildError, ModelError, NoDeltas, Pace, ProviderSpec, Providers, Request};
+use gg_providers::{Api, BuildError, Format, ModelError, NoDeltas, Pace, ProviderSpec, Providers, Request};
 use std::{fs, path::Path};
 
 fn in_turn(turn: u32) -> Request {
@@ -70,6 +70,29 @@ async fn a_session_plays_back_as_it_was() {
 }
 
 #[tokio::test]
+async fn a_recording_knows_its_format() {
+    let temporary = tempfile::tempdir().expect("a folder");
+    for format in [Format::OpenAiResponses, Format::AnthropicMessages] {
+        let path = temporary.path().join(folder(format));
+        let server = Server::play(vec![
+            fixture_of(folder(format), "error-429"),
+            fixture_of(folder(format), "chunked"),
+            fixture_of(folder(format), "parallel-calls"),
+        ]);
+        let spec = spec_of(format, &server.await.url, Ask::Streamed, 5);
+        let providers =
+            Providers::build_at_pace(&[spec], Some(&path), &Pace::immediate()).expect("a provider");
+        let recorded = session(&providers, &[1, 2]).await;
+        assert_eq!(
+            recorded.iter().map(|(_, attempts, _)| *attempts).collect::<Vec<_>>(),
+            [2, 1],
+            "{recorded:?}"
+        );
+        assert_eq!(session(&replay(&path).expect("a replay"), &[1, 2]).await, recorded);
+    }
+}
+
+#[tokio::test]
 async fn an_unknown_request_says_where_it_differs() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("r.jsonl");
@@ -109,13 +132,15 @@ async fn a_recording_is_never_written_over() {
 fn a_broken_recording_is_refused_with_its_line() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("r.jsonl");
-    let provider =
-        |name: &str| format!(r#"{{"line":"provider","version":1,"provider":"{name}","stream":true}}"#);
+    let provider = |name: &str| {
+        format!(r#"{{"line":"provider","version":2,"provider":"{name}","api":"openai-chat","stream":true}}"#)
+    };
     for (text, why) in [
         (String::new(), "it holds no provider's exchanges"),
         ("{}".into(), "line 1: missing field `line`"),
         (format!("{}\noops", provider("p")), "line 2: expected value"),
-        (provider("p").replace("\"version\":1", "\"version\":2"), "line 1: format version 2"),
+        (provider("p").replace("\"version\":2", "\"version\":3"), "line 1: format version 3"),
+        (provider("p").replace("openai-chat", "telepathy"), "line 1: unknown variant `telepathy`"),
         (format!("{}\n{}", provider("x"), provider("y")), "(`x`, `y`) and none of `p`"),
     ] {
         fs::write(&path, text).expect("a file");

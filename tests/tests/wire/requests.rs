@@ -1,24 +1,72 @@
 //! What gg sends, byte for byte.
 
-use crate::exchange::{Ask, KEY, Received, Server, fixture, keeping_connections, request, spec};
+mod chat;
+mod messages;
+mod reasoning;
+mod responses;
+
+use crate::exchange::{
+    Ask, KEY, Received, Server, fixture, fixture_of, folder, keeping_connections, request, spec, spec_of,
+};
 use gg_core::{
     Arguments, Call, CallResult, CallSpec, CallStatus, Effect, Message, MessageId, Origin, Part, Turn,
 };
-use gg_providers::{ModelError, NoDeltas, Pace, Providers, Request};
+use gg_providers::{Api, Format, ModelError, NoDeltas, Pace, ProviderSpec, Providers, Request};
 use serde_json::{Value, json};
 use std::sync::{Arc, atomic::Ordering};
 
-async fn sent(ask: Ask, request: &Request) -> Received {
-    let server = Server::play(vec![fixture("whole-text")]).await;
+const FORMATS: [Format; 3] = [Format::OpenAiChat, Format::OpenAiResponses, Format::AnthropicMessages];
+
+/// What a server of this format is sent.
+async fn sent(format: Format, ask: Ask, request: &Request) -> Received {
+    let server = Server::play(vec![fixture_of(folder(format), "whole-text")]).await;
     let providers =
-        Providers::build_at_pace(&[spec(&server.url, ask, 0)], None, &Pace::immediate()).expect("a provider");
+        Providers::build_at_pace(&[spec_of(format, &server.url, ask, 0)], None, &Pace::immediate())
+            .expect("a provider");
     providers.model("p").expect("a model").complete(request, &NoDeltas).await.expect("a reply");
     server.received().pop().expect("a request")
+}
+
+/// That what is sent are these very bytes, the order of fields inside of objects that come from outside apart:
+/// they keep the one that serde_json gives them.
+async fn expect_window(format: Format, expected: &str) {
+    let body = sent(format, Ask::Streamed, &busy()).await.body;
+    let same = |text: &str| serde_json::from_str::<Value>(text).expect("JSON");
+    assert_eq!(same(&body), same(expected));
+    assert_eq!(body.len(), expected.len());
+    assert_eq!(sent(format, Ask::Streamed, &busy()).await.body, body, "the same bytes again");
 }
 
 fn with_parameters(parameters: Value) -> Request {
     let Value::Object(parameters) = parameters else { panic!("an object") };
     Request { parameters, ..request() }
+}
+
+/// That this parameter is refused before anything is sent.
+async fn expect_refused(format: Format, name: &str) {
+    let providers = Providers::build(&[spec_of(format, "http://127.0.0.1:9/v1", Ask::Whole, 0)], None)
+        .expect("a provider");
+    let request = with_parameters(json!({ name: [] }));
+    let refused = providers.model("p").expect("a model").complete(&request, &NoDeltas).await;
+    assert_eq!(refused, Err(ModelError::Parameter { name: name.into() }));
+}
+
+fn text(text: &str) -> Part {
+    Part::Text { text: text.into() }
+}
+
+fn thought(provider: &str, data: Value) -> Part {
+    Part::Reasoning { provider: provider.into(), data }
+}
+
+/// Reasoning as Responses has it.
+fn rs(id: &str) -> Value {
+    json!({ "type": "reasoning", "id": id, "summary": [], "encrypted_content": "gAAAAABo" })
+}
+
+/// Reasoning as Messages has it.
+fn thinking(signature: &str) -> Value {
+    json!({ "type": "thinking", "thinking": "Hm.", "signature": signature })
 }
 
 /// A window with everything in it.
@@ -38,12 +86,18 @@ fn busy() -> Request {
         CallResult::new(&calls[1], CallStatus::Refused, "it is not offered"),
         CallResult::value(&calls[2], &json!({ "n": 1 })),
     ];
-    let text = |text: &str| Part::Text { text: text.into() };
-    let reasoning = |provider: &str| Part::Reasoning {
-        provider: provider.into(),
-        data: json!({ "reasoning_content": format!("thought at {provider}") }),
-    };
-    let asks = [reasoning("p"), reasoning("elsewhere")].into_iter().chain(calls.map(Part::Call)).collect();
+    // Each format knows its own thoughts, and leaves the others where they are.
+    let thoughts = [
+        thought("p", json!({ "reasoning_content": "thought at p" })),
+        thought("elsewhere", json!({ "reasoning_content": "thought elsewhere" })),
+        thought("p", json!({ "model": "m", "item": rs("rs_01") })),
+        thought("elsewhere", json!({ "model": "m", "item": rs("rs_02") })),
+        thought("p", json!({ "model": "other", "item": rs("rs_03") })),
+        thought("p", json!({ "model": "m", "item": thinking("s1") })),
+        thought("elsewhere", json!({ "model": "m", "item": thinking("s2") })),
+        thought("p", json!({ "model": "other", "item": thinking("s3") })),
+    ];
+    let asks = thoughts.into_iter().chain(calls.map(Part::Call)).collect();
     let messages = vec![
         Message::user(MessageId(1), Origin::Prompt, "go"),
         Message::reply(MessageId(2), asks),
@@ -70,72 +124,54 @@ fn busy() -> Request {
 }
 
 #[tokio::test]
-async fn a_window_in_the_servers_words() {
-    let body = sent(Ask::Streamed, &busy()).await.body;
-    let expected = concat!(
-        r#"{"model":"m","messages":["#,
-        r#"{"role":"system","content":"You are brief."},"#,
-        r#"{"role":"user","content":"go"},"#,
-        r#"{"role":"assistant","content":null,"reasoning_content":"thought at p","tool_calls":["#,
-        r#"{"id":"call_A","type":"function","function":{"name":"read_file","arguments":"{\"path\":\"ä\"}"}},"#,
-        r#"{"id":"c00001002","type":"function","function":{"name":"no_such_call_","#,
-        r#""arguments":"{\"malformed\":\"{oops\"}"}},"#,
-        r#"{"id":"c3","type":"function","function":{"name":"finish","arguments":"{}"}}]},"#,
-        r#"{"role":"tool","tool_call_id":"call_A","content":"line \"1\"\n"},"#,
-        r#"{"role":"tool","tool_call_id":"c00001002","content":"refused: it is not offered"},"#,
-        r#"{"role":"tool","tool_call_id":"c3","content":"{\"n\":1}"},"#,
-        r#"{"role":"assistant","content":"half and half"},"#,
-        r#"{"role":"user","content":"again"},"#,
-        r#"{"role":"assistant","content":""},"#,
-        r#"{"role":"user","content":"well?"}],"#,
-        r#""tools":[{"type":"function","function":{"name":"read_file","description":"Reads.","#,
-        r#""parameters":{"properties":{},"type":"object"}}}],"#,
-        r#""max_tokens":100,"stream":true,"stream_options":{"include_usage":true}}"#,
-    );
-    // Objects that come from outside keep the order that serde_json gives them; all else is fixed.
-    let same = |text: &str| serde_json::from_str::<Value>(text).expect("JSON");
-    assert_eq!(same(&body), same(expected));
-    assert_eq!(body.len(), expected.len());
-    assert_eq!(sent(Ask::Streamed, &busy()).await.body, body);
-}
-
-#[tokio::test]
-async fn the_smallest_request() {
-    let body = sent(Ask::Whole, &request()).await.body;
-    assert_eq!(body, r#"{"model":"m","messages":[{"role":"user","content":"go"}],"max_tokens":100}"#);
-}
-
-#[tokio::test]
-async fn parameters_replace_extend_and_remove() {
-    let parameters = json!({
-        "temperature": 0, "max_tokens": null, "max_completion_tokens": 7, "stream_options": null,
-        "model": "other", "stop": ["x"],
-    });
-    let body = sent(Ask::Streamed, &with_parameters(parameters)).await.body;
-    let expected = concat!(
-        r#"{"messages":[{"role":"user","content":"go"}],"stream":true,"#,
-        r#""max_completion_tokens":7,"model":"other","stop":["x"],"temperature":0}"#,
-    );
-    assert_eq!(body, expected);
-}
-
-#[tokio::test]
-async fn parameters_cannot_replace_the_window() {
-    let providers =
-        Providers::build_at_pace(&[spec("http://127.0.0.1:9/v1", Ask::Whole, 0)], None, &Pace::immediate())
-            .expect("a provider");
-    let request = with_parameters(json!({ "messages": [] }));
-    let refused = providers.model("p").expect("a model").complete(&request, &NoDeltas).await;
-    assert_eq!(refused, Err(ModelError::Parameter { name: "messages".into() }));
-}
-
-#[tokio::test]
 async fn the_head_carries_the_key_and_the_headers() {
-    let head = sent(Ask::Streamed, &request()).await.head;
-    assert!(head.starts_with("post /v1/chat/completions http/1.1\r\n"), "{head}");
-    let key = format!("authorization: bearer {KEY}");
-    for line in [key.as_str(), "content-type: application/json", "x-team: gg"] {
-        assert_eq!(head.lines().filter(|found| *found == line).count(), 1, "{line}\n{head}");
+    for (format, path, lines) in [
+        (Format::OpenAiChat, "chat/completions", vec![format!("authorization: bearer {KEY}")]),
+        (Format::OpenAiResponses, "responses", vec![format!("authorization: bearer {KEY}")]),
+        (
+            Format::AnthropicMessages,
+            "messages",
+            vec![format!("x-api-key: {KEY}"), "anthropic-version: 2023-06-01".into()],
+        ),
+    ] {
+        let head = sent(format, Ask::Streamed, &request()).await.head;
+        assert!(head.starts_with(&format!("post /v1/{path} http/1.1\r\n")), "{head}");
+        for line in lines.iter().map(String::as_str).chain(["content-type: application/json", "x-team: gg"]) {
+            assert_eq!(head.lines().filter(|found| *found == line).count(), 1, "{line}\n{head}");
+        }
+        let keys = head.lines().filter(|line| line.contains(KEY)).count();
+        assert_eq!(keys, 1, "{head}");
+    }
+}
+
+#[tokio::test]
+async fn a_header_of_the_configuration_replaces_the_formats_own() {
+    let server = Server::play(vec![fixture_of("anthropic-messages", "whole-text")]).await;
+    let spec = spec_of(Format::AnthropicMessages, &server.url, Ask::Whole, 0);
+    let Api::Server(mut peer) = spec.api else { panic!("a server") };
+    peer.headers = [("Anthropic-Version", "2024-10-22"), ("anthropic-beta", "x")]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .into();
+    let spec = ProviderSpec { api: Api::Server(peer), ..spec };
+    let providers = Providers::build(&[spec], None).expect("a provider");
+    providers.model("p").expect("a model").complete(&request(), &NoDeltas).await.expect("a reply");
+    let head = server.received().pop().expect("a request").head;
+    let versions: Vec<_> = head.lines().filter(|line| line.starts_with("anthropic-")).collect();
+    assert_eq!(versions.len(), 2, "{head}");
+    assert!(versions.contains(&"anthropic-version: 2024-10-22") && versions.contains(&"anthropic-beta: x"));
+}
+
+#[tokio::test]
+async fn a_schema_says_that_it_describes_an_object() {
+    let calls = [CallSpec { parameters: json!({ "properties": {} }), ..busy().calls[0].clone() }];
+    let request = Request { calls: calls.into(), ..request() };
+    for (format, at) in FORMATS.into_iter().zip([
+        "/tools/0/function/parameters",
+        "/tools/0/parameters",
+        "/tools/0/input_schema",
+    ]) {
+        let body: Value = serde_json::from_str(&sent(format, Ask::Whole, &request).await.body).expect("JSON");
+        assert_eq!(body.pointer(at), Some(&json!({ "type": "object", "properties": {} })), "{format:?}");
     }
 }
 

@@ -169,6 +169,7 @@ fn optional(event: &Event) -> &'static [&'static str] {
         Event::AgentSpawned { .. } => &["parent"],
         Event::Usage { .. } | Event::AgentEnded { .. } => &["cost"],
         Event::Call { .. } => &["effect"],
+        Event::AgentState { .. } => &["on"],
         _ => &[],
     }
 }

@@ -1,12 +1,9 @@
 //! Rules about agents: ids, models, allowlists.
 
-use super::{At, Check, capabilities::Enabled};
-use crate::{Code, Mark, source::escape};
+use super::{At, Check, capabilities::Enabled, delegation::SUBAGENTS};
+use crate::{Code, Mark, provider::reserved_parameters, source::escape};
 use gg_core::text;
 use std::collections::BTreeMap;
-
-/// What gg itself puts into every request. A parameter of the same name would be lost or break the protocol.
-const RESERVED_PARAMETERS: [&str; 5] = ["model", "messages", "tools", "stream", "n"];
 
 impl<'a> Check<'a> {
     pub(super) fn agents(&mut self) {
@@ -57,10 +54,13 @@ impl<'a> Check<'a> {
             let help = "make maxOutput less than contextWindow".into();
             self.refuse(Code::ContradictoryLimits, &pointer, Mark::Value, message, help);
         }
-        for name in RESERVED_PARAMETERS {
+        let api = model
+            .text("provider")
+            .and_then(|(name, _)| root.get("providers")?.get(name)?.value.get("api")?.as_str());
+        for name in reserved_parameters(api) {
             if model.map("parameters").is_some_and(|parameters| parameters.contains_key(name)) {
                 let pointer = format!("{}/parameters/{}", model.pointer, escape(name));
-                let message = format!("gg itself sets {name:?} in every request");
+                let message = format!("gg itself decides about {name:?} in every request");
                 self.refuse(Code::ReservedParameter, &pointer, Mark::Key, message, "remove it".into());
             }
         }
@@ -79,6 +79,11 @@ impl<'a> Check<'a> {
             }
             let message = format!("nothing this agent enables offers the call {:?}", text::glance(name, 80));
             match source {
+                Some(SUBAGENTS) => {
+                    let help = "enable the capability \"subagents\" and its features, and list in \"roster\" an agent \
+                                with the scope \"subagent\"";
+                    self.refuse(Code::UnknownCall, &call.pointer, Mark::Value, message, help.into());
+                }
                 Some(kind) => {
                     let help = format!("enable the capability {kind:?} and its features, which offer it");
                     self.refuse(Code::UnknownCall, &call.pointer, Mark::Value, message, help);

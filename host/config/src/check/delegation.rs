@@ -6,7 +6,7 @@ use gg_core::text;
 use std::collections::BTreeSet;
 
 /// The capability that spawns.
-const SUBAGENTS: &str = "subagents";
+pub(super) const SUBAGENTS: &str = "subagents";
 
 impl<'a> Check<'a> {
     /// The roster of an agent: its entries exist, and none stands twice.

@@ -5,19 +5,19 @@ use crate::{
     Code, Mark,
     base_url::{self, BaseUrlFault},
     format,
-    provider::APIS,
+    provider::{APIS, SERVER_APIS},
 };
 use gg_core::text;
 use std::path::Path;
 
-/// The keys that only some apis take, and by which api each is needed.
-const KEYS: [(&str, &str, Need); 6] = [
-    ("baseUrl", "openai-chat", Need::Required),
-    ("apiKeyEnv", "openai-chat", Need::Optional),
-    ("headers", "openai-chat", Need::Optional),
-    ("stream", "openai-chat", Need::Optional),
-    ("script", "scripted", Need::Required),
-    ("recording", "replay", Need::Required),
+/// The keys that only some apis take, and whether those need them.
+const KEYS: [(&str, &[&str], Need); 6] = [
+    ("baseUrl", &SERVER_APIS, Need::Required),
+    ("apiKeyEnv", &SERVER_APIS, Need::Optional),
+    ("headers", &SERVER_APIS, Need::Optional),
+    ("stream", &SERVER_APIS, Need::Optional),
+    ("script", &["scripted"], Need::Required),
+    ("recording", &["replay"], Need::Required),
 ];
 
 #[derive(PartialEq)]
@@ -45,8 +45,9 @@ impl Check<'_> {
                 self.provider_keys(&provider, api);
             }
             self.secret_headers(&provider);
-            let takes =
-                |key: &str| KEYS.iter().any(|(name, of, _)| *name == key && api.is_none_or(|api| api == *of));
+            let takes = |key: &str| {
+                KEYS.iter().any(|(name, of, _)| *name == key && api.is_none_or(|api| of.contains(&api)))
+            };
             if takes("baseUrl") {
                 self.base_url(&provider);
             }
@@ -70,12 +71,12 @@ impl Check<'_> {
     fn provider_keys(&mut self, provider: &At<'_>, api: &str) {
         for (key, of, need) in &KEYS {
             match provider.get(key) {
-                Some(extra) if *of != api => {
+                Some(extra) if !of.contains(&api) => {
                     let message = format!("the api {api:?} takes no {key:?}");
-                    let help = format!("remove it; it belongs to the api {of:?}");
+                    let help = format!("remove it; it belongs to {}", apis(of));
                     self.refuse(Code::ProviderKey, &extra.pointer, Mark::Key, message, help);
                 }
-                None if *of == api && *need == Need::Required && provider.value.is_object() => {
+                None if of.contains(&api) && *need == Need::Required && provider.value.is_object() => {
                     let message = format!("the api {api:?} needs {key:?}");
                     let help = match *key {
                         "baseUrl" => {
@@ -99,8 +100,8 @@ impl Check<'_> {
             }
             Some(Err(BaseUrlFault::Form(what))) => {
                 let message = format!("the base URL {what}");
-                let help =
-                    "write what stands in front of /chat/completions, such as http://127.0.0.1:8080/v1";
+                let help = "write what stands in front of /chat/completions, /responses or /messages, such as \
+                            http://127.0.0.1:8080/v1";
                 self.refuse(Code::BadUrl, &url.pointer, Mark::Value, message, help.into());
             }
             Some(Ok(())) | None => {}
@@ -136,6 +137,18 @@ impl Check<'_> {
             let message = format!("{idle} ms of silence cannot pass within the total of {total} ms");
             let help = "make idleTimeoutMs at most totalTimeoutMs, or leave it out".into();
             self.refuse(Code::ContradictoryLimits, &pointer, Mark::Value, message, help);
+        }
+    }
+}
+
+/// The apis in words.
+fn apis(names: &[&str]) -> String {
+    match names {
+        [] => String::new(),
+        [only] => format!("the api {only:?}"),
+        [all @ .., last] => {
+            let all: Vec<_> = all.iter().map(|name| format!("{name:?}")).collect();
+            format!("the apis {} and {last:?}", all.join(", "))
         }
     }
 }

@@ -127,7 +127,7 @@ fn each_rule_refuses_what_it_is_about_and_nothing_else() {
         ("/agents", json!([]), EmptyValue, "/agents"),
         ("/agents/0/id", json!("a b"), BadId, "/agents/0/id"),
         ("/agents/0/prompt", json!(" \n"), EmptyValue, "/agents/0/prompt"),
-        ("/agents/0/roster", json!([]), UnknownKey, "/agents/0/roster"),
+        ("/agents/0/rooster", json!([]), UnknownKey, "/agents/0/rooster"),
         ("/agents/0/loopDetection", json!({ "repeats": 1 }), OutOfRange, "/agents/0/loopDetection/repeats"),
         ("/agents/0/loopDetection", json!({}), MissingValue, "/agents/0/loopDetection"),
         ("/agents/0/execution", json!("code"), Unsupported, "/agents/0/execution"),
@@ -305,6 +305,32 @@ fn rules_over_several_values() {
 }
 
 #[test]
+fn each_api_decides_about_parameters_of_its_own() {
+    let names =
+        ["n", "messages", "input", "instructions", "store", "background", "system", "include", "thinking"];
+    for (api, expected) in [
+        ("openai-chat", &["n", "messages"][..]),
+        ("openai-responses", &["n", "messages", "input", "instructions", "store", "background"]),
+        ("anthropic-messages", &["n", "messages", "system"]),
+    ] {
+        let mut document = with("/providers/local/api", json!(api));
+        let mut found = Vec::new();
+        for name in names {
+            put(&mut document, "/agents/0/model/parameters", json!({ name: null }));
+            let refusals = refused(&document);
+            if refusals == [(Code::ReservedParameter, format!("/agents/0/model/parameters/{name}"))] {
+                found.push(name);
+            } else {
+                assert_eq!(refusals, [], "{api}: {name}");
+            }
+        }
+        assert_eq!(found, expected, "{api}");
+        put(&mut document, "/providers/local/script", json!("replies.json"));
+        assert!(refused(&document).contains(&(Code::ProviderKey, "/providers/local/script".into())), "{api}");
+    }
+}
+
+#[test]
 fn what_another_refusal_leaves_open_is_not_refused_too() {
     use Code::*;
     let mut unusable = with("/components/glossary/path", json!("gone"));
@@ -372,7 +398,7 @@ fn the_configuration_has_every_default_and_checks_to_itself() {
     let lead = &configuration.agents[0];
     assert_eq!(lead.compaction().map(|params| params.keep_turns), Some(4));
     assert_eq!(lead.workspace(), Some(WorkspaceParams::default()));
-    assert!(matches!(configuration.providers["local"].api, Api::OpenAiChat { stream: true, .. }));
+    assert!(matches!(&configuration.providers["local"].api, Api::OpenAiChat(server) if server.stream));
 
     let again = serde_json::to_string(&configuration).unwrap();
     let again = check(&Source::parse("again", &again).unwrap(), &catalogue).unwrap();

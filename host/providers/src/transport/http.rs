@@ -1,15 +1,18 @@
 //! The real network.
 
 use super::{Incoming, KEPT_HEADERS, Outgoing, Transport, TransportError};
-use crate::{providers::BuildProblem, secret::Secret};
+use crate::{
+    format::Format,
+    providers::{BuildProblem, Server},
+};
 use futures_util::{FutureExt, StreamExt, future::BoxFuture};
 use reqwest::{
     Client, Url,
-    header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue},
+    header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue},
     redirect::Policy,
 };
 use rustls::{ClientConfig, RootCertStore, crypto::CryptoProvider};
-use std::{collections::BTreeMap, error::Error, sync::Arc, time::Duration};
+use std::{error::Error, sync::Arc, time::Duration};
 
 /// A server that does not even accept a connection in this time counts as out of reach.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
@@ -25,16 +28,12 @@ pub(crate) struct HttpTransport {
 }
 
 impl HttpTransport {
-    /// A client for the server at `base_url`, such as `http://127.0.0.1:8080/v1`.
-    pub(crate) fn new(
-        base_url: &str,
-        key: Option<&Secret>,
-        headers: &BTreeMap<String, String>,
-    ) -> Result<Self, BuildProblem> {
-        let base = parse_base(base_url)?;
+    /// A client for this server.
+    pub(crate) fn new(server: &Server) -> Result<Self, BuildProblem> {
+        let base = parse_base(&server.base_url)?;
         let mut builder = Client::builder()
             .user_agent(concat!("gg/", env!("CARGO_PKG_VERSION")))
-            .default_headers(header_map(key, headers)?)
+            .default_headers(header_map(server)?)
             .tls_backend_preconfigured(tls(&base)?)
             .connect_timeout(CONNECT_TIMEOUT)
             .pool_max_idle_per_host(IDLE_CONNECTIONS)
@@ -82,22 +81,28 @@ fn parse_base(base_url: &str) -> Result<Url, BuildProblem> {
     if !matches!(url.scheme(), "http" | "https") {
         return Err(refused("it has to begin with http:// or https://"));
     }
-    if url.path().trim_end_matches('/').ends_with("/chat/completions") {
-        return Err(refused("it has to end before /chat/completions, which gg adds"));
+    let path = url.path().trim_end_matches('/');
+    if let Some(added) =
+        Format::ALL.map(Format::path).iter().find(|added| path.ends_with(&format!("/{added}")))
+    {
+        return Err(refused(&format!("it has to end before /{added}, which gg adds")));
     }
     Ok(url)
 }
 
-fn header_map(key: Option<&Secret>, headers: &BTreeMap<String, String>) -> Result<HeaderMap, BuildProblem> {
+fn header_map(server: &Server) -> Result<HeaderMap, BuildProblem> {
     let mut map = HeaderMap::new();
     map.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    if let Some(key) = key.filter(|key| !key.expose().is_empty()) {
-        let mut value =
-            HeaderValue::from_str(&format!("Bearer {}", key.expose())).map_err(|_| BuildProblem::Key)?;
-        value.set_sensitive(true);
-        map.insert(AUTHORIZATION, value);
+    if let Some((name, value)) = server.format.version_header() {
+        map.insert(name, HeaderValue::from_static(value));
     }
-    for (name, value) in headers {
+    if let Some(key) = server.api_key.as_ref().filter(|key| !key.expose().is_empty()) {
+        let (name, value) = server.format.key_header(key.expose());
+        let mut value = HeaderValue::from_str(&value).map_err(|_| BuildProblem::Key)?;
+        value.set_sensitive(true);
+        map.insert(name, value);
+    }
+    for (name, value) in &server.headers {
         let refused = || BuildProblem::Header(name.clone());
         let header = HeaderName::from_bytes(name.as_bytes()).map_err(|_| refused())?;
         let mut value = HeaderValue::from_str(value).map_err(|_| refused())?;
@@ -153,10 +158,20 @@ fn chain(error: &dyn Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeMap;
+
+    fn http(base: &str) -> Result<HttpTransport, BuildProblem> {
+        HttpTransport::new(&Server {
+            format: Format::OpenAiChat,
+            base_url: base.to_owned(),
+            api_key: None,
+            headers: BTreeMap::new(),
+            stream: true,
+        })
+    }
 
     fn url_of(base: &str) -> String {
-        let http = HttpTransport::new(base, None, &BTreeMap::new()).expect("a client");
-        http.url("chat/completions").to_string()
+        http(base).expect("a client").url("chat/completions").to_string()
     }
 
     #[test]
@@ -172,9 +187,11 @@ mod tests {
         for (base, why) in [
             ("ftp://x/v1", "http://"),
             ("127.0.0.1:80", "relative"),
-            ("http://x/v1/chat/completions", "which gg adds"),
+            ("http://x/v1/chat/completions", "before /chat/completions, which gg adds"),
+            ("http://x/v1/responses/", "before /responses, which gg adds"),
+            ("http://x/v1/messages", "before /messages, which gg adds"),
         ] {
-            let refused = HttpTransport::new(base, None, &BTreeMap::new()).err().map(|e| e.to_string());
+            let refused = http(base).err().map(|error| error.to_string());
             assert!(refused.as_deref().is_some_and(|text| text.contains(why)), "{refused:?}");
         }
     }

@@ -1,7 +1,7 @@
 //! Recording: every exchange becomes one line of JSON, with the body's pieces as the network delivered them.
 
 use super::{Incoming, Outgoing, Transport, TransportError};
-use crate::secret::Secret;
+use crate::{format::Format, secret::Secret};
 use base64::{Engine, prelude::BASE64_STANDARD};
 use bytes::Bytes;
 use futures_util::{FutureExt, Stream, future::BoxFuture, stream::BoxStream};
@@ -18,7 +18,7 @@ use std::{
 };
 
 /// The version of the lines below; another one is refused when it is played.
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
 
 /// One line of a recording.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -30,6 +30,8 @@ pub(crate) enum Line {
         version: u32,
         /// Its name in the configuration.
         provider: String,
+        /// In what format it was spoken to.
+        api: Format,
         /// Whether its replies were streamed, which a replay has to ask for in the same way.
         stream: bool,
     },

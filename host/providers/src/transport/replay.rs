@@ -4,6 +4,7 @@ use super::{
     Incoming, Outgoing, Transport, TransportError,
     recording::{End, Line, ResponseLine, VERSION, digest},
 };
+use crate::format::Format;
 use bytes::Bytes;
 use futures_util::{FutureExt, StreamExt, future::BoxFuture, stream};
 use gg_core::text;
@@ -41,6 +42,8 @@ pub struct RecordingError {
 /// The exchanges of one provider.
 #[derive(Debug)]
 pub(crate) struct Recorded {
+    /// The wire format.
+    pub(crate) format: Format,
     /// Whether the replies were streamed.
     pub(crate) stream: bool,
     exchanges: Vec<(String, String, Played)>,
@@ -92,8 +95,8 @@ fn parse(text: &str) -> Result<BTreeMap<String, Recorded>, String> {
             Line::Provider { version, .. } if version != VERSION => {
                 return Err(refused(format!("format version {version}, and this gg plays {VERSION}")));
             }
-            Line::Provider { provider, stream, .. } => {
-                providers.insert(provider, Recorded { stream, exchanges: Vec::new() });
+            Line::Provider { provider, api: format, stream, .. } => {
+                providers.insert(provider, Recorded { format, stream, exchanges: Vec::new() });
             }
             Line::Exchange { provider, request, response } => {
                 let played = Played::of(response).map_err(refused)?;

@@ -4,12 +4,13 @@ use super::{Agent, Inbox, Stop};
 use crate::{
     capability::subagents::{self, Send, Spawn, Wait},
     life::Born,
-    lineages::{Child, Enough},
+    lineages::{self, Child, Enough},
+    slots::Door,
 };
 use gg_core::{AgentId, AgentState, Call, CallResult, CallStatus, Event, Turn};
 use gg_store::InboxItem;
-use std::{collections::BTreeSet, sync::Arc};
-use tokio::sync::Mutex;
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use tokio::sync::{Mutex, oneshot};
 
 /// What became of a call: the model reads the text either way.
 enum Answer {
@@ -64,7 +65,7 @@ impl Agent {
                 self.depth, self.shared.max_depth
             ));
         }
-        let mine = self.shared.lineages.children(&self.id) + self.on_commit.born.len();
+        let mine = self.shared.lineages.children(&self.id);
         if let Some(most) = self.profile.budget.agents.filter(|most| mine as u64 >= *most) {
             return Answer::Limit(format!(
                 "limit: you have spawned {mine} agents, and budget.agents of your profile is {most}. Do the work \
@@ -77,9 +78,9 @@ impl Agent {
             ));
         }
         let parent = Some((&self.id, self.depth));
-        let born = Born::record(&self.shared, &mut self.step, &profile, parent, spawn.prompt);
-        let value = subagents::spawned(&born.id, &profile.id);
-        self.on_commit.born.push(born);
+        let entered = Born::record(&self.shared, &mut self.step, &profile, parent, spawn.prompt);
+        let value = subagents::spawned(&entered.born.id, &profile.id);
+        self.on_commit.born.push(entered);
         Answer::Value(value)
     }
 
@@ -132,10 +133,9 @@ impl Agent {
         }
         let children: Vec<Child> =
             ids.iter().filter_map(|id| self.shared.lineages.child(&self.id, id).ok()).collect();
-        let collected: BTreeSet<AgentId> =
-            children.iter().filter(|child| child.ended.is_some()).map(|child| child.id.clone()).collect();
-        self.shared.lineages.collected(&collected);
-        Ok(Answer::Value(subagents::results(&children, timed_out)))
+        let (answer, given) = subagents::results(&children, timed_out);
+        self.shared.lineages.collected(&given);
+        Ok(Answer::Value(answer))
     }
 
     /// Gives the slot up until enough of `ids` have ended, and then queues for it.
@@ -143,22 +143,14 @@ impl Agent {
         self.event(Event::AgentState { state: AgentState::Blocked, on: open });
         self.commit().await?;
         self.hibernate();
-        let met = self.shared.lineages.wait(&self.id, ids, wait.enough());
         self.shared.slots.block(&self.id);
-        let deadline = async {
-            match wait.timeout() {
-                Some(timeout) => tokio::time::sleep(timeout).await,
-                None => std::future::pending().await,
-            }
+        let (woken, door) = match self.shared.lineages.wait(&self.id, ids, wait.enough()) {
+            lineages::Wait::Over => (Woken::ByEnd, self.shared.slots.wake(&self.id)),
+            lineages::Wait::Told(told) => match self.until_told(told, wait.timeout()).await {
+                Some(woken) => woken,
+                None => return Ok(Woken::ByStop),
+            },
         };
-        let woken = tokio::select! {
-            biased;
-            _ = self.leash.wait() => Woken::ByStop,
-            _ = met => Woken::ByEnd,
-            () = deadline => Woken::ByDeadline,
-        };
-        self.shared.lineages.wait_no_longer(&self.id);
-        let door = self.shared.slots.wake(&self.id);
         tokio::select! {
             biased;
             _ = self.leash.wait() => return Ok(Woken::ByStop),
@@ -166,6 +158,30 @@ impl Agent {
         }
         self.event(Event::AgentState { state: AgentState::Running, on: Vec::new() });
         Ok(woken)
+    }
+
+    /// Waits to be told, or for the deadline. Nothing if the agent is stopped.
+    async fn until_told(
+        &self,
+        mut told: oneshot::Receiver<Door>,
+        timeout: Option<Duration>,
+    ) -> Option<(Woken, Door)> {
+        let deadline = async {
+            match timeout {
+                Some(timeout) => tokio::time::sleep(timeout).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            _ = self.leash.wait() => return None,
+            door = &mut told => return door.ok().map(|door| (Woken::ByEnd, door)),
+            () = deadline => {}
+        }
+        if self.shared.lineages.wait_no_longer(&self.id) {
+            return Some((Woken::ByDeadline, self.shared.slots.wake(&self.id)));
+        }
+        told.await.ok().map(|door| (Woken::ByEnd, door))
     }
 
     /// The children that a wait is for.

@@ -5,7 +5,7 @@ use gg_config::{Configuration, Profile};
 use gg_core::{AgentId, Arguments, Call, CallSpec, Effect, Ending, ProfileId, call::MAX_RESULT_BYTES, text};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 /// The id of the capability.
 pub(crate) const CAPABILITY: &str = "subagents";
@@ -28,8 +28,15 @@ const MAX_TEXT_BYTES: usize = MAX_RESULT_BYTES;
 /// The most subagents that one wait names.
 const MAX_IDS: usize = 10_000;
 
-/// What a result takes beside its texts, in bytes.
-const RESULT_FRAME_BYTES: usize = 160;
+/// What a result takes beside its texts, in bytes: its keys, an id and a profile's id.
+const RESULT_FRAME_BYTES: usize = 200;
+
+/// The least that a result is cut to, in bytes: a sentence or two. More results than so fit are left for the next
+/// answer.
+const MIN_RESULT_BYTES: usize = 500;
+
+/// What an answer takes beside its results and ids, in bytes.
+const ANSWER_FRAME_BYTES: usize = 512;
 
 /// The calls, as they are before a roster is known.
 pub(crate) fn specs() -> Vec<CallSpec> {
@@ -208,21 +215,30 @@ pub(crate) fn not_yours(id: &str, why: Stranger) -> String {
     }
 }
 
-/// What a wait answers: the results there are, and who is still at work.
-pub(crate) fn results(children: &[Child], timed_out: bool) -> Value {
-    let ended: Vec<_> = children.iter().filter_map(|child| Some((child, child.ended.as_deref()?))).collect();
-    let room = MAX_RESULT_BYTES / ended.len().max(1);
-    let results: Vec<Value> = ended.iter().map(|(child, ending)| result(child, ending, room)).collect();
+/// What a wait answers: the results there are, and who is still at work. The second part says whose results are in
+/// it: those that do not fit are left for another wait.
+pub(crate) fn results(children: &[Child], timed_out: bool) -> (Value, BTreeSet<AgentId>) {
+    let mut ended: Vec<_> =
+        children.iter().filter_map(|child| Some((child, child.ended.as_deref()?))).collect();
     let running: Vec<&AgentId> =
         children.iter().filter(|child| child.ended.is_none()).map(|child| &child.id).collect();
+    let names: usize = children.iter().map(|child| child.id.as_str().len() + 3).sum();
+    let room = MAX_RESULT_BYTES.saturating_sub(names + ANSWER_FRAME_BYTES);
+    let left = ended.split_off(ended.len().min(room / MIN_RESULT_BYTES));
+    let each = room / ended.len().max(1);
+    let results: Vec<Value> = ended.iter().map(|(child, ending)| result(child, ending, each)).collect();
     let mut answer = json!({ "results": results });
     if !running.is_empty() {
         answer["running"] = json!(running);
     }
+    if !left.is_empty() {
+        let left: Vec<&AgentId> = left.iter().map(|(child, _)| &child.id).collect();
+        answer["ended, but too much for one answer: wait for these again"] = json!(left);
+    }
     if timed_out {
         answer["timedOut"] = json!(true);
     }
-    answer
+    (answer, ended.into_iter().map(|(child, _)| child.id.clone()).collect())
 }
 
 /// One child's result, in about `room` bytes: its texts are cut where all of them would not fit in one answer.
@@ -280,7 +296,7 @@ mod tests {
         let children =
             [child(2, Some(finished)), child(3, None), child(4, Some(Ending::TurnLimit { limit: 5 }))];
         assert_eq!(
-            results(&children, true),
+            results(&children, true).0,
             json!({
                 "results": [
                     { "id": "a2", "agent": "reader", "how": "finished", "outcome": "failure", "text": "no",
@@ -297,8 +313,23 @@ mod tests {
     fn many_long_results_fit_into_one_answer_and_say_that_they_were_cut() {
         let long = || Some(Ending::Text { text: "\"ñ\n".repeat(20_000) });
         let children: Vec<Child> = (2..40).map(|n| child(n, long())).collect();
-        let answer = results(&children, false);
-        assert_eq!(answer["results"].as_array().unwrap().len(), 38);
+        let (answer, given) = results(&children, false);
+        assert_eq!((answer["results"].as_array().unwrap().len(), given.len()), (38, 38));
         assert!(answer.to_string().len() <= MAX_RESULT_BYTES, "{}", answer.to_string().len());
+    }
+
+    #[test]
+    fn more_results_than_fit_are_given_one_answer_after_another() {
+        let mut children: Vec<Child> =
+            (2..1002).map(|n| child(n, Some(Ending::Failed { error: "x".repeat(9000), turn: gg_core::Turn(1) }))).collect();
+        let mut answers = 0;
+        while !children.is_empty() {
+            let (answer, given) = results(&children, false);
+            assert!(answer.to_string().len() <= MAX_RESULT_BYTES, "{}", answer.to_string().len());
+            assert!(!given.is_empty());
+            children.retain(|child| !given.contains(&child.id));
+            answers += 1;
+        }
+        assert!(answers < 10, "{answers}");
     }
 }
