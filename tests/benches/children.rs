@@ -71,7 +71,10 @@ fn show(name: &str, cost: Cost, gg: Option<Cost>) {
             cost.peak_mib / gg.peak_mib
         )
     });
-    println!("{name:<18} {:>7.0} us CPU a turn, {:>6.1} MiB at most{ratio}", cost.cpu_us_per_turn, cost.peak_mib);
+    println!(
+        "{name:<18} {:>7.0} us CPU a turn, {:>6.1} MiB at most{ratio}",
+        cost.cpu_us_per_turn, cost.peak_mib
+    );
 }
 
 fn run(command: &mut Command) -> Cost {
@@ -106,7 +109,8 @@ fn job() {
     );
     parent["model"]["contextWindow"] = json!(1_000_000);
     let child = profile("child", json!({ "capabilities": modules(vec![]) }));
-    let spawn = json!({ "name": "spawn_subagent", "arguments": { "agent": "child", "prompt": "Do your part." } });
+    let spawn =
+        json!({ "name": "spawn_subagent", "arguments": { "agent": "child", "prompt": "Do your part." } });
     let mut replies = vec![json!({ "agent": "parent", "calls": vec![spawn; CHILDREN as usize] })];
     for first in (2..CHILDREN + 2).step_by(WAIT as usize) {
         let ids: Vec<String> = (first..first + WAIT).map(|n| format!("a{n}")).collect();

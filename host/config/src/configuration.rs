@@ -229,8 +229,8 @@ struct PriceKeys {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Capability {
-    /// What it is: `workspace`, `compaction`, a module kind (`history`, `tasks`, `notebook`), or a kind of your
-    /// own.
+    /// What it is: `workspace`, `compaction`, a module kind (`history`, `tasks`, `notebook`, `memories`,
+    /// `programs`), or a kind of your own.
     #[schemars(extend("pattern" = format::NOT_BLANK))]
     pub id: String,
     /// Whether the agent has it. Required, so that turning a thing off never needs its settings removed.

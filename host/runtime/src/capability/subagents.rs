@@ -320,8 +320,9 @@ mod tests {
 
     #[test]
     fn more_results_than_fit_are_given_one_answer_after_another() {
-        let mut children: Vec<Child> =
-            (2..1002).map(|n| child(n, Some(Ending::Failed { error: "x".repeat(9000), turn: gg_core::Turn(1) }))).collect();
+        let mut children: Vec<Child> = (2..1002)
+            .map(|n| child(n, Some(Ending::Failed { error: "x".repeat(9000), turn: gg_core::Turn(1) })))
+            .collect();
         let mut answers = 0;
         while !children.is_empty() {
             let (answer, given) = results(&children, false);
