@@ -30,13 +30,12 @@ fn main() {
     let subagents = json!({ "id": "subagents", "enabled": true, "params": { "maxDepth": 2 } });
     let lead = |id: &str, target: &str| {
         let roster = json!([{ "agentId": target, "scopes": ["subagent"] }]);
-        let mut lead = profile(id, json!({ "roster": roster, "capabilities": modules(vec![subagents.clone()]) }));
+        let mut lead =
+            profile(id, json!({ "roster": roster, "capabilities": modules(vec![subagents.clone()]) }));
         lead["model"]["contextWindow"] = json!(10_000_000);
         lead
     };
-    let spawn = |agent: &str| {
-        json!({ "name": "spawn_subagent", "arguments": { "agent": agent, "prompt": "Do your part." } })
-    };
+    let spawn = |agent: &str| json!({ "name": "spawn_subagent", "arguments": { "agent": agent, "prompt": "Do your part." } });
     let wait = json!({ "name": "wait_for_subagents" });
     let task = json!({ "name": "add_task", "arguments": { "title": "wait for the child" } });
     let replies = json!([
@@ -45,8 +44,11 @@ fn main() {
         { "agent": "mid", "turn": 1, "times": count, "calls": [task, spawn("leaf"), wait] },
         { "agent": "leaf", "times": count, "text": "done", "delayMs": 600_000 },
     ]);
-    let agents =
-        [lead("root", "mid"), lead("mid", "leaf"), profile("leaf", json!({ "capabilities": modules(vec![]) }))];
+    let agents = [
+        lead("root", "mid"),
+        lead("mid", "leaf"),
+        profile("leaf", json!({ "capabilities": modules(vec![]) })),
+    ];
     let configuration = json!({ "maxParallel": WIDTH, "agents": agents });
     let scenario = Scenario::scripted(&configuration, &replies);
     let runtime = tokio::runtime::Runtime::new().unwrap();

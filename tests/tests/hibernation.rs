@@ -20,9 +20,7 @@ async fn a_queued_or_blocked_agent_holds_no_instance_of_any_module() {
         let roster = json!([{ "agentId": target, "scopes": ["subagent"] }]);
         profile(id, json!({ "roster": roster, "capabilities": modules(subagents.clone()) }))
     };
-    let spawn = |agent: &str| {
-        json!({ "name": "spawn_subagent", "arguments": { "agent": agent, "prompt": "Do your part." } })
-    };
+    let spawn = |agent: &str| json!({ "name": "spawn_subagent", "arguments": { "agent": agent, "prompt": "Do your part." } });
     let add = json!({ "name": "add_task", "arguments": { "title": "wait" } });
     let wait = json!({ "name": "wait_for_subagents" });
     let replies = json!([
@@ -34,7 +32,11 @@ async fn a_queued_or_blocked_agent_holds_no_instance_of_any_module() {
         { "agent": "mid", "turn": 2, "text": "done" },
         { "agent": "leaf", "times": 2, "text": "done", "delayMs": 100 },
     ]);
-    let agents = [lead("top", "mid"), lead("mid", "leaf"), profile("leaf", json!({ "capabilities": modules(json!([])) }))];
+    let agents = [
+        lead("top", "mid"),
+        lead("mid", "leaf"),
+        profile("leaf", json!({ "capabilities": modules(json!([])) })),
+    ];
     let configuration = json!({ "maxParallel": 1, "agents": agents });
     let (count, counted) = tokio::sync::oneshot::channel();
     let played = Scenario::scripted(&configuration, &replies)
