@@ -53,8 +53,12 @@ impl Way {
         Map::new()
     }
 
-    /// The roles of a request as the mock notes them: it makes one message of each call in Responses.
+    /// The roles of a request as the mock notes them: it makes one message of each call in Responses, and in
+    /// Messages gg makes one of neighbours that speak for the user.
     fn noted(self, request: &str) -> String {
+        if self.format == Format::AnthropicMessages {
+            return request.replace("user user", "user");
+        }
         if self.format != Format::OpenAiResponses {
             return request.to_owned();
         }
