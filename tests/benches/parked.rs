@@ -1,7 +1,7 @@
 //! Ten thousand agents that wait: what each takes in memory while it does nothing.
 //!
 //! `cargo xtask bench parked`. Each has four modules with something in them, has taken a turn, and is blocked on a child
-//! that is queued. Both numbers are of this process, so the queued children and the run itself are in them.
+//! that is queued: the children are of a persistent profile, so that only one of them takes a slot. Both numbers are of this process, so the queued children and the run itself are in them.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a measurement that cannot be made has to stop")]
 
@@ -47,7 +47,7 @@ fn main() {
     let agents = [
         lead("root", "mid"),
         lead("mid", "leaf"),
-        profile("leaf", json!({ "capabilities": modules(vec![]) })),
+        profile("leaf", json!({ "persistent": true, "capabilities": modules(vec![]) })),
     ];
     let configuration = json!({ "maxParallel": WIDTH, "agents": agents });
     let scenario = Scenario::scripted(&configuration, &replies);

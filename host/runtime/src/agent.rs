@@ -230,6 +230,11 @@ impl Agent {
         self.commit_as(AgentStatus::Live).await
     }
 
+    /// The same where there may be nothing to record. What only `progress` tells is recorded with the next step.
+    async fn commit_rest(&mut self) -> Result<(), Stop> {
+        if self.step.is_empty() { Ok(()) } else { self.commit().await }
+    }
+
     async fn commit_as(&mut self, status: AgentStatus) -> Result<(), Stop> {
         for (message, entry) in self.lender.take_notes() {
             self.event(Event::Message { turn: entry.turn, message });

@@ -6,7 +6,7 @@ use crate::{
     scope::Scope,
 };
 use gg_config::{Budget, CompactionParams, Configuration, ModelRef, Profile, ValueSchema};
-use gg_core::{CallSpec, Prices, ProfileId};
+use gg_core::{CallSpec, Prices, ProfileId, tokens};
 use gg_modules::Component;
 use gg_providers::{Model, Providers};
 use serde_json::{Map, Value, json};
@@ -67,6 +67,8 @@ pub(crate) struct ReadyProfile {
     pub(crate) budget: Budget,
     /// What no two running agents may hold at once.
     pub(crate) key: Option<ProfileId>,
+    /// The estimated size of the calls that go with every request.
+    pub(crate) offered_tokens: u64,
     tools: BTreeMap<String, Tool>,
     offered: Arc<[CallSpec]>,
 }
@@ -200,6 +202,7 @@ impl ReadyProfile {
             })?;
             by_name.insert(spec.name.clone(), Tool { spec, route, arguments });
         }
+        let offered: Arc<[CallSpec]> = by_name.values().map(|tool| tool.spec.clone()).collect();
         Ok(Self {
             id: profile.id.clone(),
             prompt: profile.prompt.clone(),
@@ -214,7 +217,8 @@ impl ReadyProfile {
             hooks,
             budget: profile.budget,
             key: profile.persistent.then(|| profile.id.clone()),
-            offered: by_name.values().map(|tool| tool.spec.clone()).collect(),
+            offered_tokens: tokens::of_calls(&offered),
+            offered,
             tools: by_name,
         })
     }

@@ -11,7 +11,7 @@ use crate::{
 };
 use futures_util::future::{BoxFuture, join_all};
 use gg_core::{
-    Arguments, Call, CallResult, CallStatus, Effect, Event, Turn, text,
+    Arguments, Call, CallResult, CallStatus, Effect, Event, HookPoint, Turn, text,
     turn::{Declaration, steps},
 };
 use gg_modules::{CallError, CallReply, Context, History, ModuleError, Phase};
@@ -43,7 +43,8 @@ struct Ran {
 }
 
 impl Agent {
-    /// Runs a turn's calls. Every call has a result when this returns, also after a cancellation.
+    /// Runs a turn's calls. Every call has a result when this returns, also after a cancellation. The caller commits
+    /// what the last step came to.
     pub(super) async fn run_calls(
         &mut self,
         turn: Turn,
@@ -108,6 +109,11 @@ impl Agent {
                 });
                 self.step.call_result(self.id.clone(), turn, ran.at as u32, ran.result.clone());
                 results[ran.at] = Some(ran.result);
+            }
+            let is_last = step.end == calls.len();
+            if is_last && self.hooked(HookPoint::AfterCall, step.clone(), calls, &plans).is_empty() {
+                // What the last step came to is committed with the turn's results, which follow at once.
+                break;
             }
             self.commit().await?;
             self.ask_after_calls(turn, step, calls, &plans, &mut results).await?;

@@ -95,7 +95,13 @@ impl Agent {
     }
 
     /// The calls of a step that are not refused yet and that hooks are asked about.
-    fn hooked(&self, on: HookPoint, step: Range<usize>, calls: &[Call], plans: &[Plan]) -> Vec<usize> {
+    pub(super) fn hooked(
+        &self,
+        on: HookPoint,
+        step: Range<usize>,
+        calls: &[Call],
+        plans: &[Plan],
+    ) -> Vec<usize> {
         step.filter(|at| !matches!(plans[*at], Plan::Refuse(_)))
             .filter(|at| self.profile.hooks.has(on, Some(&calls[*at].name)))
             .collect()

@@ -18,7 +18,7 @@ impl Agent {
     /// The room that the model leaves for messages, beside the prompt and the calls of this turn.
     pub(super) async fn room(&mut self, turn: Turn) -> Room {
         let system = self.system_prompt(turn).await;
-        let fixed = tokens::of_bytes(system.len()) + tokens::of_calls(self.profile.offered());
+        let fixed = tokens::of_bytes(system.len()) + self.profile.offered_tokens;
         Room {
             context_window: u64::from(self.profile.model.context_window),
             max_output: u64::from(self.profile.model.max_output),
@@ -52,9 +52,8 @@ impl Agent {
         let entries = &self.history.window().entries;
         let ids: Vec<_> = entries.iter().map(|entry| entry.id).collect();
         let messages = self.shared.store.messages(&ids).await?;
-        let raw = tokens::of_bytes(system.len())
-            + tokens::of_calls(self.profile.offered())
-            + self.history.window().tokens();
+        let raw =
+            tokens::of_bytes(system.len()) + self.profile.offered_tokens + self.history.window().tokens();
         let request = Request {
             agent: self.id.clone(),
             profile: self.profile.id.clone(),

@@ -44,7 +44,7 @@ impl Agent {
             }
         }
         if let Some(ending) = settlement.ending {
-            self.commit().await?;
+            self.commit_rest().await?;
             return Err(Stop::End(ending));
         }
         self.check_cancelled()?;
@@ -67,7 +67,7 @@ impl Agent {
         for notice in notices {
             self.notice(turn, notice).await?;
         }
-        self.commit().await
+        self.commit_rest().await
     }
 }
 

@@ -72,15 +72,16 @@ impl Agent {
         self.drain_inbox(turn).await?;
         // Committed before the model is asked, so that whoever watches sees the turn while it thinks.
         self.commit().await?;
-        self.fit_window(turn).await?;
-        let reply = self.ask(turn).await?;
+        // In boxes, so that an agent that waits for others is not as large as one that asks a model.
+        Box::pin(self.fit_window(turn)).await?;
+        let reply = Box::pin(self.ask(turn)).await?;
 
         let id = self.shared.store.next_message_id();
         let message = Message::reply(id, reply.parts);
         let calls: Vec<_> = message.calls().cloned().collect();
         let text = message.text();
         if calls.is_empty() {
-            return self.reply_without_calls(turn, message, text, &reply.stop).await;
+            return Box::pin(self.reply_without_calls(turn, message, text, &reply.stop)).await;
         }
         self.progress.empty_replies = 0;
         self.progress.unfinished_text.clear();
@@ -99,7 +100,7 @@ impl Agent {
         self.progress.open_reply = None;
         self.step.declarations(self.id.clone(), turn, declarations.clone());
         self.commit().await?;
-        self.settle(turn, &calls, declarations).await
+        Box::pin(self.settle(turn, &calls, declarations)).await
     }
 
     /// A reply without calls ends the agent by its text, unless it is no answer at all.
