@@ -249,6 +249,10 @@ fn line(event: &Event) -> Option<String> {
             format!("  calls {name} {} ({effect:?})", arguments.to_wire())
         }
         Event::CallResult { name, status, .. } => format!("  {name}: {status:?}"),
+        Event::Hook { on, name, command, outcome, .. } => {
+            let about = name.as_deref().unwrap_or("the ending");
+            format!("  {command} {on} of {about}: {outcome:?}")
+        }
         Event::Compaction { reason, folded, summaries, .. } => {
             format!("  compacted ({reason:?}): {folded} messages into {}", summaries.len())
         }

@@ -5,6 +5,7 @@ mod compaction;
 mod delegation;
 mod held;
 pub(crate) mod holding;
+mod hooks;
 mod lent;
 mod prompt;
 mod request;

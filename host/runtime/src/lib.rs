@@ -6,6 +6,8 @@
 mod agent;
 mod budget;
 mod capability;
+mod command;
+mod hooks;
 pub mod launch;
 mod leash;
 mod life;

@@ -282,7 +282,8 @@ fn ready_profiles(launch: &Launch) -> Result<BTreeMap<ProfileId, Arc<ReadyProfil
     let providers = Providers::build(&provider_specs(configuration, &launch.base), launch.record.as_deref())?;
     let find = |id: &str, name: Option<&str>| launch.components.find(id, name);
     let ready = configuration.agents.iter().map(|profile| {
-        let ready = ReadyProfile::new(profile, configuration, &providers, find, &launch.workspace)?;
+        let (workspace, base) = (&launch.workspace, &launch.base);
+        let ready = ReadyProfile::new(profile, configuration, &providers, find, workspace, base)?;
         Ok((profile.id.clone(), Arc::new(ready)))
     });
     ready.collect()

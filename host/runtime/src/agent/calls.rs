@@ -5,9 +5,9 @@ use super::{
     held::{Held, HeldError},
 };
 use crate::{
-    capability::{finish, workspace::Workspace},
+    capability::finish,
     leash::Leash,
-    profile::{Route, Tool},
+    profile::{ReadyProfile, Route, Tool},
 };
 use futures_util::future::{BoxFuture, join_all};
 use gg_core::{
@@ -25,7 +25,7 @@ const MAX_ECHO_BYTES: usize = 400;
 const MAX_FAULTS: usize = 5;
 
 /// What is to be done with a call.
-enum Plan {
+pub(super) enum Plan {
     /// It is refused as it stands.
     Refuse(String),
     /// It is only noted.
@@ -49,12 +49,12 @@ impl Agent {
         turn: Turn,
         calls: &[Call],
     ) -> Result<(Vec<CallResult>, Vec<Declaration>), Stop> {
-        let mut declarations = Vec::new();
+        let mut declared = Vec::new();
         let mut plans: Vec<Plan> = Vec::with_capacity(calls.len());
         for call in calls {
-            let plan = self.plan(call, &declarations);
+            let plan = self.plan(call, &declared);
             if let Plan::Declare(declaration, _) = &plan {
-                declarations.push(declaration.clone());
+                declared.push(declaration.clone());
             }
             plans.push(plan);
         }
@@ -67,6 +67,7 @@ impl Agent {
                 Plan::Refuse(_) | Plan::Declare(..) => true,
             })
             .collect();
+        let mut declarations = Vec::new();
         let mut results: Vec<Option<CallResult>> = vec![None; calls.len()];
         for step in steps(&quiet) {
             for at in step.clone() {
@@ -74,14 +75,22 @@ impl Agent {
             }
             let cancelled = self.leash.pulled();
             let ran = match cancelled {
-                Some(_) => step.map(|at| cancelled_before(at, &calls[at])).collect(),
-                None => self.run_step(turn, step, calls, &plans).await?,
+                Some(_) => step.clone().map(|at| cancelled_before(at, &calls[at])).collect(),
+                None => {
+                    self.ask_before_calls(turn, step.clone(), calls, &mut plans).await?;
+                    self.run_step(turn, step.clone(), calls, &plans).await?
+                }
             };
             for ran in ran {
                 if let Some(failure) = &ran.failure
                     && let Plan::Run { route: Route::Module(kind), .. } = &plans[ran.at]
                 {
                     self.module_failed(turn, kind, failure);
+                }
+                if let Plan::Declare(declaration, _) = &plans[ran.at]
+                    && ran.result.status == CallStatus::Noted
+                {
+                    declarations.push(declaration.clone());
                 }
                 if let Plan::Run { route: Route::Module(kind), effect: Effect::Deferred } = &plans[ran.at]
                     && ran.result.status == CallStatus::Noted
@@ -101,6 +110,7 @@ impl Agent {
                 results[ran.at] = Some(ran.result);
             }
             self.commit().await?;
+            self.ask_after_calls(turn, step, calls, &plans, &mut results).await?;
         }
         let results = results
             .into_iter()
@@ -141,7 +151,9 @@ impl Agent {
         match tool.route {
             Route::Finish => {
                 if declared.iter().any(|declared| matches!(declared, Declaration::End { .. })) {
-                    return Plan::Refuse("this turn has already declared an ending; that one stands".into());
+                    return Plan::Refuse(
+                        "this turn has already asked for an ending; only the first counts".into(),
+                    );
                 }
                 match finish::ending(call) {
                     Ok(ending) => Plan::Declare(
@@ -154,7 +166,7 @@ impl Agent {
             Route::Compact => {
                 Plan::Declare(Declaration::Compact, "noted: done at the end of this turn".into())
             }
-            Route::Workspace | Route::Subagents | Route::Module(_) => {
+            Route::Workspace | Route::Shell | Route::Subagents | Route::Module(_) => {
                 Plan::Run { route: tool.route.clone(), effect: tool.spec.effect }
             }
         }
@@ -185,7 +197,7 @@ impl Agent {
         }
         let mut ran = Vec::new();
         let mut by_module: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-        let mut in_workspace = Vec::new();
+        let mut outside = Vec::new();
         let mut at_first_of_step = true;
         for at in step {
             let call = &calls[at];
@@ -202,7 +214,7 @@ impl Agent {
                     }
                 }
                 Plan::Run { effect, .. } => {
-                    in_workspace.push(at);
+                    outside.push(at);
                     // A slow call is seen while it runs, not only once it is over.
                     let mut commit = at_first_of_step;
                     at_first_of_step = false;
@@ -233,15 +245,13 @@ impl Agent {
                 work.push(Box::pin(run_on(Holder::Held(held), mine, calls, context)));
             }
         }
-        if let Some(workspace) = &self.profile.workspace {
-            for at in in_workspace {
-                let work_of_one = run_in_workspace(workspace.clone(), calls[at].clone(), self.leash.clone());
-                work.push(Box::pin(async move {
-                    let started = Instant::now();
-                    let result = work_of_one.await;
-                    vec![Ran { at, result, elapsed_ms: elapsed_ms(started), failure: None }]
-                }));
-            }
+        for at in outside {
+            let work_of_one = run_outside(self.profile.clone(), calls[at].clone(), self.leash.clone());
+            work.push(Box::pin(async move {
+                let started = Instant::now();
+                let result = work_of_one.await;
+                vec![Ran { at, result, elapsed_ms: elapsed_ms(started), failure: None }]
+            }));
         }
         ran.extend(join_all(work).await.into_iter().flatten());
         ran.sort_by_key(|ran| ran.at);
@@ -328,9 +338,19 @@ async fn run_on<'a>(
     ran
 }
 
-async fn run_in_workspace(workspace: Arc<Workspace>, call: Call, leash: Leash) -> CallResult {
+/// Runs a call that acts beyond the agent's own modules.
+async fn run_outside(profile: Arc<ReadyProfile>, call: Call, leash: Leash) -> CallResult {
     let lost = lost(&call);
-    tokio::task::spawn_blocking(move || workspace.run(&call, leash.flag())).await.unwrap_or(lost)
+    let route = profile.tool(&call.name).map(|tool| &tool.route);
+    match (route, &profile.workspace, &profile.shell) {
+        (Some(Route::Shell), _, Some(shell)) => shell.run(&call, async { drop(leash.wait().await) }).await,
+        (Some(Route::Workspace), Some(workspace), _) => {
+            let workspace = workspace.clone();
+            let work = tokio::task::spawn_blocking(move || workspace.run(&call, leash.flag()));
+            work.await.unwrap_or(lost)
+        }
+        _ => lost,
+    }
 }
 
 /// What is wrong with a call's arguments, by the schema that was offered.

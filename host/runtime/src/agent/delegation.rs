@@ -20,11 +20,11 @@ enum Answer {
     Limit(String),
 }
 
-/// Why an agent waits no longer.
+/// What ended a wait.
 enum Woken {
-    ByEnd,
-    ByDeadline,
-    ByStop,
+    End,
+    Deadline,
+    Stop,
 }
 
 impl Agent {
@@ -130,10 +130,10 @@ impl Agent {
         let mut timed_out = false;
         if !is_enough {
             match self.block(&ids, open, &wait).await? {
-                Woken::ByEnd => {}
-                Woken::ByDeadline => timed_out = true,
+                Woken::End => {}
+                Woken::Deadline => timed_out = true,
                 // It ends with this turn, and reads this no more; the record does.
-                Woken::ByStop => return Ok(Answer::Refused("the agent was stopped while it waited".into())),
+                Woken::Stop => return Ok(Answer::Refused("the agent was stopped while it waited".into())),
             }
         }
         let children: Vec<Child> =
@@ -150,15 +150,15 @@ impl Agent {
         self.hibernate();
         self.shared.slots.block(&self.id);
         let (woken, door) = match self.shared.lineages.wait(&self.id, ids, wait.enough()) {
-            lineages::Wait::Over => (Woken::ByEnd, self.shared.slots.wake(&self.id)),
+            lineages::Wait::Over => (Woken::End, self.shared.slots.wake(&self.id)),
             lineages::Wait::Told(told) => match self.until_told(told, wait.timeout()).await {
                 Some(woken) => woken,
-                None => return Ok(Woken::ByStop),
+                None => return Ok(Woken::Stop),
             },
         };
         tokio::select! {
             biased;
-            _ = self.leash.wait() => return Ok(Woken::ByStop),
+            _ = self.leash.wait() => return Ok(Woken::Stop),
             () = door.opened() => {}
         }
         self.event(Event::AgentState { state: AgentState::Running, on: Vec::new() });
@@ -180,13 +180,13 @@ impl Agent {
         tokio::select! {
             biased;
             _ = self.leash.wait() => return None,
-            door = &mut told => return door.ok().map(|door| (Woken::ByEnd, door)),
+            door = &mut told => return door.ok().map(|door| (Woken::End, door)),
             () = deadline => {}
         }
         if self.shared.lineages.wait_no_longer(&self.id) {
-            return Some((Woken::ByDeadline, self.shared.slots.wake(&self.id)));
+            return Some((Woken::Deadline, self.shared.slots.wake(&self.id)));
         }
-        told.await.ok().map(|door| (Woken::ByEnd, door))
+        told.await.ok().map(|door| (Woken::End, door))
     }
 
     /// The children that a wait is for.

@@ -17,6 +17,7 @@ impl Agent {
                 Ok(()) => {}
                 Err(Stop::Store(error)) => return Err(error),
                 Err(Stop::End(ending)) => {
+                    let Some(ending) = self.ask_before_end(ending).await? else { continue };
                     if self.close_inbox(&ending).await {
                         break ending;
                     }
