@@ -399,3 +399,6 @@ impl Drop for Write {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
