@@ -3,7 +3,7 @@
 use std::path::Path;
 
 /// The kinds of the built-in components. `src/registry.rs` includes the same ones.
-const KINDS: [&str; 3] = ["history", "tasks", "notebook"];
+const KINDS: [&str; 5] = ["history", "tasks", "notebook", "memories", "programs"];
 
 fn main() {
     let folder =

@@ -57,4 +57,5 @@ scenarios! {
     an_ending_that_is_always_refused_comes_to_the_turn_limit = "hook-end-never";
     a_hook_holds_the_agents_of_its_profile_whoever_spawned_them = "hook-subagent";
     commands_run_within_their_limits_and_hooks_hold_them = "shell";
+    an_heir_and_its_spawner_keep_the_same_memories = "memories-inherited";
 }

@@ -205,7 +205,7 @@ impl<'a> Shown<'a> {
         let parent = row.parent.map(|parent| format!("  put to work by {}", tree.row(parent).agent.id));
         let first = &row.children[..row.children.len().min(MAX_CHILDREN)];
         let children =
-            (!first.is_empty()).then(|| format!("  put to work {}", names(tree, row.children.len(), first)));
+            (!first.is_empty()).then(|| format!("  put {} to work", names(tree, row.children.len(), first)));
         parent.into_iter().chain(children).map(|text| Line::new().with(Tone::Faint, text)).collect()
     }
 

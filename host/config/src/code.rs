@@ -75,7 +75,7 @@ codes! {
     MissingEnvironment = "missing-environment",
     /// A script or recording cannot be read, or is none.
     FileUnreadable = "file-unreadable",
-    /// A model parameter that gg itself sets in every request.
+    /// A model parameter that gg itself decides about in every request.
     ReservedParameter = "reserved-parameter",
     /// A capability names a component that `components` does not have.
     UnknownComponent = "unknown-component",

@@ -235,7 +235,7 @@ struct PriceKeys {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Capability {
     /// What it is: `workspace`, `shell`, `compaction`, `subagents`, a module kind (`history`, `tasks`,
-    /// `notebook`), or a kind of your own.
+    /// `notebook`, `memories`, `programs`), or a kind of your own.
     #[schemars(extend("pattern" = format::NOT_BLANK))]
     pub id: String,
     /// Whether the agent has it. Required, so that turning a thing off never needs its settings removed.

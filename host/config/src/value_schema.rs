@@ -243,6 +243,10 @@ impl ValueSchema {
                 };
                 add(kind, pointer, Mark::Value, message, about);
             }
+            Kind::Constant { expected_value } => {
+                let message = format!("{subject} can only be {expected_value} here");
+                add(FaultKind::Unlisted, pointer, Mark::Value, text::glance(&message, GLANCE), about);
+            }
             Kind::ExclusiveMinimum { .. }
             | Kind::ExclusiveMaximum { .. }
             | Kind::MultipleOf { .. }

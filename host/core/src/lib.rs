@@ -22,7 +22,7 @@ pub use call::{Arguments, Call, CallResult, CallSpec, CallStatus, Effect};
 pub use ending::{BudgetLimit, BudgetScope, Ending, Outcome};
 pub use event::{AgentState, CompactionReason, Event, Live, Purpose, Recorded};
 pub use hook::{HookOutcome, HookPoint};
-pub use id::{AgentId, CallId, MessageId, ProfileId, RunId, Seq, Turn};
+pub use id::{AgentId, CallId, MessageId, ModuleId, ProfileId, RunId, Seq, Turn};
 pub use message::{Message, Origin, Part, Role};
 pub use usage::{Cost, Prices, Usage};
 pub use window::{Entry, Window};

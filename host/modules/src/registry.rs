@@ -8,10 +8,12 @@ use gg_sandbox::{Sandbox, Trust};
 use std::{collections::BTreeMap, fs::File, io::Read, path::Path, sync::Arc, thread};
 
 /// The built-in components by kind. `build.rs` sees that their files are there.
-const BUILT_IN: [(&str, &[u8]); 3] = [
+const BUILT_IN: [(&str, &[u8]); 5] = [
     ("history", include_bytes!("../../../bin/components/history.wasm")),
     ("tasks", include_bytes!("../../../bin/components/tasks.wasm")),
     ("notebook", include_bytes!("../../../bin/components/notebook.wasm")),
+    ("memories", include_bytes!("../../../bin/components/memories.wasm")),
+    ("programs", include_bytes!("../../../bin/components/programs.wasm")),
 ];
 
 /// Loads components. The built-in ones are loaded once; a configuration's, whenever they are asked for.

@@ -109,13 +109,13 @@ async fn opened(run: &Arc<Run>) -> History {
 #[test]
 fn each_kind_is_there_and_is_gg_s_own() {
     let kinds: Vec<_> = registry().builtins().map(|component| component.descriptor().kind.clone()).collect();
-    assert_eq!(kinds, ["history", "notebook", "tasks"]);
+    assert_eq!(kinds, ["history", "memories", "notebook", "programs", "tasks"]);
     for component in registry().builtins() {
         assert_eq!(component.trust(), Trust::BuiltIn);
         assert_eq!(component.is_history(), component.descriptor().kind == "history");
         assert_eq!(component.sha256().len(), 64);
     }
-    assert!(registry().builtin("memories").is_none());
+    assert!(registry().builtin("remembrance").is_none());
 }
 
 #[tokio::test]
@@ -222,6 +222,45 @@ async fn arguments_are_checked_before_the_module_sees_them() {
         }
         other => panic!("{other:?}"),
     }
+}
+
+#[tokio::test]
+async fn what_one_holder_saves_another_is_told_and_finds_though_it_may_not_write() {
+    let memories = registry().builtin("memories").unwrap();
+    let mut module = Module::open(&memories, &json!({})).await.unwrap();
+    let save = object(json!({ "name": "deploy", "text": "push to main" }));
+    let saved = module.call(&now(), "save_memory", &save).await.unwrap();
+    assert_eq!(saved.notices, ["a1 saved the memory \"deploy\": push to main"]);
+
+    let reader = Context { agent: AgentId::nth(2), access: Access::ReadOnly, ..now() };
+    match module.call(&reader, "save_memory", &save).await {
+        Err(CallError::Refused(why)) => assert!(why.starts_with("You may only read this"), "{why}"),
+        other => panic!("{other:?}"),
+    }
+    let query = object(json!({ "query": "how do I deploy?" }));
+    let found = module.call(&reader, "search_memories", &query).await.unwrap();
+    assert!(found.value.as_str().unwrap().ends_with("\npush to main\n"), "{}", found.value);
+}
+
+#[tokio::test]
+async fn a_fork_s_library_has_what_was_and_issues_ids_of_its_own() {
+    let programs = registry().builtin("programs").unwrap();
+    let settings = json!({ "params": { "idLength": 3 }, "features": { "record": true } });
+    let mut library = Module::open(&programs, &settings).await.unwrap();
+    let record = object(json!({ "source": "1 + 1", "outcome": "2" }));
+    let before = library.call(&now(), "record_program", &record).await.unwrap().value["id"].clone();
+
+    let mut copy = Module::restore(&programs, library.state().clone()).await.unwrap();
+    let other = Context { agent: AgentId::nth(2), salt: 8, ..now() };
+    let of_copy = copy.call(&other, "record_program", &record).await.unwrap().value["id"].clone();
+    let of_first = library.call(&now(), "record_program", &record).await.unwrap().value["id"].clone();
+    assert_ne!(of_copy, of_first);
+    let fetch = object(json!({ "id": before }));
+    let fetched = copy.call(&other, "read_program", &fetch).await.unwrap().value;
+    assert_eq!(
+        fetched,
+        json!({ "id": before, "agent": "a1", "turn": 2, "bytes": 5, "source": "1 + 1", "outcome": "2" })
+    );
 }
 
 #[test]

@@ -14,6 +14,7 @@ mod life;
 mod lineages;
 mod profile;
 mod run;
+mod scope;
 mod slots;
 mod telemetry;
 

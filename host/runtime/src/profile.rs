@@ -3,6 +3,7 @@
 use crate::{
     capability::{compact, finish, host_kinds, shell, subagents, workspace},
     hooks::Hooks,
+    scope::Scope,
 };
 use gg_config::{Budget, CompactionParams, Configuration, ModelRef, Profile, ValueSchema};
 use gg_core::{CallSpec, Prices, ProfileId};
@@ -47,6 +48,7 @@ pub(crate) struct HeldKind {
     pub(crate) kind: String,
     pub(crate) component: Arc<Component>,
     pub(crate) settings: Value,
+    pub(crate) scope: Scope,
 }
 
 /// A profile with everything that its agents share.
@@ -173,7 +175,8 @@ impl ReadyProfile {
                     let offered = calls.filter(|spec| spec.is_offered(&capability.features));
                     tools.extend(offered.map(|spec| (spec.clone(), Route::Module(kind.to_owned()))));
                     let settings = json!({ "params": capability.params, "features": capability.features });
-                    let entry = HeldKind { kind: kind.to_owned(), component, settings };
+                    let scope = Scope::of(kind, &capability.params);
+                    let entry = HeldKind { kind: kind.to_owned(), component, settings, scope };
                     if entry.component.is_history() {
                         history = Some(entry);
                     } else {

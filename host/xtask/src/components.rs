@@ -10,7 +10,7 @@ use std::{fs, path::Path};
 use wit_component::ComponentEncoder;
 
 /// The modules that gg has inside: their kinds, which are also their folders under `plugins`.
-const BUILT_IN: [&str; 3] = ["history", "tasks", "notebook"];
+const BUILT_IN: [&str; 5] = ["history", "tasks", "notebook", "memories", "programs"];
 
 /// Components that only tests load.
 const GUESTS: [&str; 2] = ["hostile", "hostile-history"];

@@ -53,8 +53,12 @@ impl Way {
         Map::new()
     }
 
-    /// The roles of a request as the mock notes them: it makes one message of each call in Responses.
+    /// The roles of a request as the mock notes them: it makes one message of each call in Responses, and in
+    /// Messages gg makes one of neighbours that speak for the user.
     fn noted(self, request: &str) -> String {
+        if self.format == Format::AnthropicMessages {
+            return request.replace("user user", "user");
+        }
         if self.format != Format::OpenAiResponses {
             return request.to_owned();
         }
@@ -159,6 +163,28 @@ pub(crate) const REASONING: Case = Case {
     written: None,
     text: "I thought before I read.",
     thinks: true,
+};
+
+/// A parent that spawns two children in one turn, writes to one and waits for both. One agent runs at a time, so the
+/// requests come in one order.
+pub(crate) const TEAM: Case = Case {
+    prompt: "gg-peers: a team",
+    requests: &[
+        "200: user",
+        "200: user assistant(2) tool tool",
+        "200: user user",
+        "200: user",
+        "200: user assistant(2) tool tool assistant(2) tool tool",
+    ],
+    calls: &[
+        "spawn_subagent {\"agent\":\"part\",\"prompt\":\"gg-peers: part one\"} ok",
+        "spawn_subagent {\"agent\":\"part\",\"prompt\":\"gg-peers: part two\"} ok",
+        "send_message {\"id\":\"a2\",\"message\":\"gg-peers: be brief\"} ok",
+        "wait_for_subagents {} ok",
+    ],
+    written: None,
+    text: "Both are done.",
+    thinks: false,
 };
 
 /// The malformed arguments as this format can carry them.

@@ -207,6 +207,8 @@ impl Agent {
     /// It waits for those.
     pub(crate) fn block(&mut self, on: BTreeSet<RowId>, at: Duration) {
         self.on = on;
+        // Many may wait for long, and none of them writes.
+        self.tail = String::new();
         self.enter(Activity::Blocked, at);
     }
 
@@ -268,13 +270,8 @@ impl Agent {
             }
             Event::Compaction { .. } => self.go_on(at),
             Event::AgentEnded { ending, .. } => self.end(ending, at, finished),
-            Event::RunStarted { .. }
-            | Event::AgentSpawned { .. }
-            | Event::Request { .. }
-            | Event::Hook { .. }
-            | Event::ModuleFailed { .. }
-            | Event::LoopNudge { .. }
-            | Event::RunEnded { .. } => {}
+            // What else there is to say of an event, it says by itself.
+            _ => {}
         }
     }
 

@@ -74,12 +74,13 @@ impl View {
         }
     }
 
-    /// Where a root has ended and others have not: both, in words.
+    /// Where the run's own agent has ended and others have not: both, in words.
     pub(crate) fn waiting(&self) -> Option<String> {
-        let ended = self.tree.roots().iter().map(|row| &self.tree.row(*row).agent);
-        let ended = ended.filter(|agent| agent.standing().is_over());
+        let root = &self.tree.row(*self.tree.roots().first()?).agent;
         let (left, first) = self.tree.left(MAX_NAMED);
-        let root = ended.last().filter(|_| left > 0 && self.end.is_none())?;
+        if !root.standing().is_over() || left == 0 {
+            return None;
+        }
         Some(format!("{} has ended; waiting for {}", root.id, names(&self.tree, left, &first)))
     }
 

@@ -105,3 +105,22 @@ fn params_are_closed_unless_the_schema_opens_them() {
     assert_eq!(check(json!({ "properties": { "y": {} }, "additionalProperties": true })), 0);
     assert_eq!(check(json!({ "patternProperties": { "^x": {} } })), 0);
 }
+
+#[test]
+fn what_one_value_asks_of_another_is_said_in_the_schema_s_words() {
+    let schema = json!({
+        "properties": { "scope": { "enum": ["own", "shared"] }, "persist": { "type": "boolean" } },
+        "if": { "not": { "required": ["scope"], "properties": { "scope": { "const": "shared" } } } },
+        "then": { "properties": { "persist": { "const": false, "description": "Only what is shared persists." } } },
+    });
+    let ready = ValueSchema::for_params(&schema).unwrap();
+    let said = |value: Value| ready.check(&value).iter().map(ToString::to_string).collect::<Vec<_>>();
+    assert_eq!(said(json!({ "scope": "shared", "persist": true })), [""; 0]);
+    assert_eq!(said(json!({ "scope": "own", "persist": false })), [""; 0]);
+    for scope in [json!({ "persist": true }), json!({ "persist": true, "scope": "own" })] {
+        assert_eq!(
+            said(scope),
+            ["/persist: \"persist\" can only be false here (Only what is shared persists.)"]
+        );
+    }
+}

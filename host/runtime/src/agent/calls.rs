@@ -1,6 +1,9 @@
 //! The calls of a turn: checked, run in order (read-only neighbours side by side), each with one result.
 
-use super::{Agent, Stop};
+use super::{
+    Agent, Stop,
+    held::{Held, HeldError},
+};
 use crate::{
     capability::finish,
     leash::Leash,
@@ -11,7 +14,7 @@ use gg_core::{
     Arguments, Call, CallResult, CallStatus, Effect, Event, Turn, text,
     turn::{Declaration, steps},
 };
-use gg_modules::{CallError, CallReply, Context, History, Module, ModuleError, Phase};
+use gg_modules::{CallError, CallReply, Context, History, ModuleError, Phase};
 use serde_json::{Map, Value};
 use std::{collections::BTreeMap, sync::Arc, time::Instant};
 
@@ -203,8 +206,12 @@ impl Agent {
                 Plan::Declare(_, noted) => {
                     ran.push(at_once(at, CallResult::new(call, CallStatus::Noted, noted)));
                 }
-                Plan::Run { route: Route::Module(kind), .. } => {
+                Plan::Run { route: Route::Module(kind), effect } => {
                     by_module.entry(kind.as_str()).or_default().push(at);
+                    if *effect == Effect::Acting && self.modules.get(kind).is_some_and(Held::acts_outside) {
+                        self.step.call_intent(self.id.clone(), turn, at as u32, call.clone(), *effect);
+                        self.commit().await?;
+                    }
                 }
                 Plan::Run { effect, .. } => {
                     outside.push(at);
@@ -233,9 +240,9 @@ impl Agent {
         if let Some(mine) = by_module.remove("history") {
             work.push(Box::pin(run_on(Holder::History(&mut self.history), mine, calls, context)));
         }
-        for (kind, module) in &mut self.modules {
+        for (kind, held) in &mut self.modules {
             if let Some(mine) = by_module.remove(kind.as_str()) {
-                work.push(Box::pin(run_on(Holder::Module(module), mine, calls, context)));
+                work.push(Box::pin(run_on(Holder::Held(held), mine, calls, context)));
             }
         }
         for at in outside {
@@ -259,7 +266,11 @@ impl Agent {
         let answer = match kind {
             "history" => self.history.call(&context, &call.name, arguments).await,
             kind => match self.modules.get_mut(kind) {
-                Some(module) => module.call(&context, &call.name, arguments).await,
+                Some(held) => match held.call(&context, &call.name, arguments).await {
+                    Ok(reply) => Ok(reply),
+                    Err(HeldError::Call(error)) => Err(error),
+                    Err(error) => Err(CallError::Refused(error.to_string())),
+                },
                 None => Err(CallError::Refused(format!("there is no module {kind:?} any more"))),
             },
         };
@@ -273,7 +284,7 @@ impl Agent {
 /// A module, of either shape.
 enum Holder<'a> {
     History(&'a mut History),
-    Module(&'a mut Module),
+    Held(&'a mut Held),
 }
 
 impl Holder<'_> {
@@ -282,10 +293,10 @@ impl Holder<'_> {
         context: &Context,
         name: &str,
         arguments: &Map<String, Value>,
-    ) -> Result<CallReply, CallError> {
+    ) -> Result<CallReply, HeldError> {
         match self {
-            Self::History(history) => history.call(context, name, arguments).await,
-            Self::Module(module) => module.call(context, name, arguments).await,
+            Self::History(history) => Ok(history.call(context, name, arguments).await?),
+            Self::Held(held) => held.call(context, name, arguments).await,
         }
     }
 }
@@ -310,10 +321,16 @@ async fn run_on<'a>(
                 (result, None)
             }
             Ok(reply) => (CallResult::value(call, &reply.value), None),
-            Err(CallError::Refused(why)) => (CallResult::new(call, CallStatus::Refused, why), None),
-            Err(CallError::Failed(error)) => {
+            Err(HeldError::Call(CallError::Refused(why))) => {
+                (CallResult::new(call, CallStatus::Refused, why), None)
+            }
+            Err(error) => {
                 let why = format!("{error}. Nothing was changed");
-                (CallResult::new(call, CallStatus::Failed, why), Some(error))
+                let failure = match error {
+                    HeldError::Call(CallError::Failed(error)) => Some(error),
+                    _ => None,
+                };
+                (CallResult::new(call, CallStatus::Failed, why), failure)
             }
         };
         ran.push(Ran { at, result, elapsed_ms: elapsed_ms(started), failure });

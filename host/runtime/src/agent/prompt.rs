@@ -32,8 +32,8 @@ impl Agent {
             Ok(more) => sections.extend(more),
             Err(error) => failed.push(("history".to_owned(), error)),
         }
-        for (kind, module) in &mut self.modules {
-            match module.prompt(&context).await {
+        for (kind, held) in &mut self.modules {
+            match held.prompt(&context).await {
                 Ok(more) => sections.extend(more),
                 Err(error) => failed.push((kind.clone(), error)),
             }
