@@ -32,7 +32,14 @@ pub fn registry() -> Arc<gg_modules::Registry> {
     static REGISTRY: OnceLock<Arc<gg_modules::Registry>> = OnceLock::new();
     REGISTRY
         .get_or_init(|| {
-            let sandbox = Sandbox::new(SandboxOptions::default()).unwrap();
+            // Kept between processes: a test runner may give each test one of its own.
+            let cache_dir = root().join("bin/compiled");
+            fs::create_dir_all(&cache_dir).unwrap();
+            let options = SandboxOptions {
+                cache_dir: Some(cache_dir.canonicalize().unwrap()),
+                ..SandboxOptions::default()
+            };
+            let sandbox = Sandbox::new(options).unwrap();
             Arc::new(gg_modules::Registry::new(sandbox).unwrap())
         })
         .clone()
@@ -242,6 +249,10 @@ fn line(event: &Event) -> Option<String> {
             format!("  calls {name} {} ({effect:?})", arguments.to_wire())
         }
         Event::CallResult { name, status, .. } => format!("  {name}: {status:?}"),
+        Event::Hook { on, name, command, outcome, .. } => {
+            let about = name.as_deref().unwrap_or("the ending");
+            format!("  {command} {on} of {about}: {outcome:?}")
+        }
         Event::Compaction { reason, folded, summaries, .. } => {
             format!("  compacted ({reason:?}): {folded} messages into {}", summaries.len())
         }

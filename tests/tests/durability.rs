@@ -7,7 +7,7 @@ use gg_runtime::AgentSnapshot;
 use gg_store::RunReader;
 use gg_tests::{Scenario, registry};
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs,
     path::Path,
     sync::{Arc, Mutex},
@@ -32,7 +32,7 @@ fn from_disk(snapshot: &AgentSnapshot) -> AgentSnapshot {
     let reader = RunReader::open(copy.path()).unwrap();
     let records = reader.modules(&snapshot.agent).unwrap();
     let modules: BTreeMap<String, String> =
-        records.iter().map(|record| (record.kind.clone(), record.digest())).collect();
+        records.iter().filter_map(|record| Some((record.kind.clone(), record.digest()?))).collect();
     let history = records.iter().find(|record| record.kind == "history").unwrap();
     let messages: Vec<(Turn, Arc<Message>)> = reader
         .events_from(gg_core::Seq(1))
@@ -44,7 +44,7 @@ fn from_disk(snapshot: &AgentSnapshot) -> AgentSnapshot {
     AgentSnapshot {
         dir: snapshot.dir.clone(),
         agent: snapshot.agent.clone(),
-        window: window_of(history.state.clone(), &messages, &snapshot.agent),
+        window: window_of(history.state.clone().unwrap(), &messages, &snapshot.agent),
         modules,
         inbox: reader.inbox(&snapshot.agent).unwrap(),
     }
@@ -70,7 +70,7 @@ fn window_of(state: Arc<[u8]>, messages: &[(Turn, Arc<Message>)], agent: &AgentI
 /// The facts of a message, as the runtime would have lent them.
 fn lent(turn: Turn, message: &Message) -> LentMessage {
     let keep = match message.origin {
-        Origin::Prompt => Keep::Pinned,
+        Origin::Prompt | Origin::Opening => Keep::Pinned,
         _ => Keep::Foldable,
     };
     LentMessage {
@@ -92,13 +92,43 @@ impl Messages for NoMessages {
     }
 }
 
-#[test]
-fn every_step_of_a_run_can_be_read_back() {
-    let steps: Arc<Mutex<Vec<(AgentSnapshot, AgentSnapshot)>>> = Arc::default();
+type Steps = Arc<Mutex<Vec<(AgentSnapshot, AgentSnapshot)>>>;
+
+/// A scenario with what is in memory and on disk after each of its steps.
+fn observed(name: &str) -> (Scenario, Steps) {
+    let steps = Steps::default();
     let seen = steps.clone();
-    let scenario = Scenario::named("everything").observed(Arc::new(move |snapshot| {
+    let scenario = Scenario::named(name).observed(Arc::new(move |snapshot| {
         seen.lock().unwrap().push((snapshot.clone(), from_disk(snapshot)));
     }));
+    (scenario, steps)
+}
+
+#[test]
+fn memories_that_two_hold_are_on_disk_as_they_are_in_memory() {
+    let (scenario, steps) = observed("memories-inherited");
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let played = runtime.block_on(scenario.play());
+    assert!(played.summary.ending.is_good(), "{}", played.story());
+    let steps = steps.lock().unwrap();
+    for (at, (memory, disk)) in steps.iter().enumerate() {
+        assert_eq!(memory, disk, "step {at}");
+    }
+    let of = |agent: u64| {
+        let of_agent = steps.iter().filter(move |(memory, _)| memory.agent == AgentId::nth(agent));
+        of_agent.filter_map(|(memory, _)| memory.modules.get("memories").cloned()).collect::<BTreeSet<_>>()
+    };
+    // Empty, then with one memory, then with two; the heir never saw it empty.
+    assert_eq!((of(1).len(), of(2).len()), (3, 2));
+    assert!(of(2).is_subset(&of(1)));
+    let last =
+        |agent: u64| steps.iter().rev().find(|(memory, _)| memory.agent == AgentId::nth(agent)).unwrap();
+    assert!(![1, 2].iter().any(|agent| last(*agent).0.modules.contains_key("memories")));
+}
+
+#[test]
+fn every_step_of_a_run_can_be_read_back() {
+    let (scenario, steps) = observed("everything");
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let played = runtime.block_on(async {
         let handle = gg_runtime::start(scenario.launch).await.unwrap();

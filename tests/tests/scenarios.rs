@@ -2,6 +2,9 @@
 
 use gg_tests::Scenario;
 
+#[path = "scenarios/hooks.rs"]
+mod hooks;
+
 macro_rules! scenarios {
     ($($test:ident = $folder:literal;)*) => {$(
         #[tokio::test]
@@ -47,4 +50,12 @@ scenarios! {
     a_small_summarizer_of_its_own_is_asked_in_pieces = "summarizer-of-its-own";
     a_failing_summarizer_stops_nothing_while_the_window_fits = "summarizer-fails";
     a_model_that_fails_for_good_fails_the_agent = "model-fails";
+    hooks_hold_every_call_they_are_about_before_it_runs = "hook-before";
+    a_hook_that_is_late_refuses_and_is_stopped = "hook-late";
+    what_hooks_say_after_a_call_is_added_to_its_result = "hook-after";
+    an_agent_whose_ending_is_refused_goes_on = "hook-end";
+    an_ending_that_is_always_refused_comes_to_the_turn_limit = "hook-end-never";
+    a_hook_holds_the_agents_of_its_profile_whoever_spawned_them = "hook-subagent";
+    commands_run_within_their_limits_and_hooks_hold_them = "shell";
+    an_heir_and_its_spawner_keep_the_same_memories = "memories-inherited";
 }

@@ -24,10 +24,10 @@ impl Transcript {
                 lines.extend(of_message(message));
                 lines
             }
-            Event::Compaction { turn, .. } | Event::ModuleFailed { turn, .. } => {
+            Event::Hook { turn, .. } | Event::Compaction { turn, .. } | Event::ModuleFailed { turn, .. } => {
+                let Some(what) = of_event(&event.event) else { return Vec::new() };
                 let mut lines = self.heading(event.agent.as_ref(), *turn);
-                let what = of_event(&event.event);
-                lines.extend(what.into_iter().flat_map(|what| Item { agent: None, what }.lines(usize::MAX)));
+                lines.extend(Item { agent: None, what }.lines(usize::MAX));
                 lines
             }
             _ => Vec::new(),

@@ -9,7 +9,7 @@ use std::{
 };
 
 /// The capabilities that gg carries out itself: no component stands behind them.
-pub const HOST_KINDS: [&str; 3] = ["workspace", "compaction", "subagents"];
+pub const HOST_KINDS: [&str; 4] = ["workspace", "shell", "compaction", "subagents"];
 
 /// The capability whose calls depend on the roster.
 const SUBAGENTS: &str = "subagents";
@@ -86,4 +86,6 @@ pub struct Catalogue {
     pub env: BTreeSet<String>,
     /// Whether each file that the configuration names can be read, or why not. The paths are as written.
     pub files: BTreeMap<PathBuf, Result<(), String>>,
+    /// Whether each program that a hook names can be run, or why not. They are named as written.
+    pub programs: BTreeMap<String, Result<(), String>>,
 }

@@ -5,6 +5,7 @@ mod build;
 mod capabilities;
 mod components;
 mod delegation;
+mod hooks;
 mod providers;
 
 use crate::{

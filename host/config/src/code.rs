@@ -105,6 +105,10 @@ codes! {
     UnknownCall = "unknown-call",
     /// Two of an agent's capabilities offer a call of the same name.
     CallConflict = "call-conflict",
+    /// A hook is about a call that the agent is not offered, or names calls for an ending: it would hold nothing.
+    HookCall = "hook-call",
+    /// A hook's program is not there or cannot be run.
+    HookCommand = "hook-command",
     /// Two limits that cannot both hold.
     ContradictoryLimits = "contradictory-limits",
     /// Something this version of gg knows of but cannot do.

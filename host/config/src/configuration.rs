@@ -2,7 +2,8 @@
 //! and that refusals quote; the JSON Schema made from these types is what documents are checked against.
 
 use crate::{
-    CompactionParams, Provider, Reach, SubagentsParams, WorkspaceParams, format, provider::ProviderKeys,
+    CompactionParams, Hook, Provider, Reach, ShellParams, SubagentsParams, WorkspaceParams, format,
+    provider::ProviderKeys,
 };
 use gg_core::{Prices, ProfileId};
 use schemars::JsonSchema;
@@ -87,6 +88,10 @@ pub struct Profile {
     #[serde(rename = "loopDetection", default = "default_loop_repeats", with = "loop_detection")]
     #[schemars(with = "LoopDetection")]
     pub loop_repeats: u32,
+    /// Programs of yours that are asked before and after calls, and before an ending.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 64))]
+    pub hooks: Vec<Hook>,
     /// What one agent of this profile may use up. An agent that reaches a limit ends with its name.
     #[serde(default, skip_serializing_if = "Budget::is_empty")]
     pub budget: Budget,
@@ -229,8 +234,8 @@ struct PriceKeys {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Capability {
-    /// What it is: `workspace`, `compaction`, a module kind (`history`, `tasks`, `notebook`, `memories`,
-    /// `programs`), or a kind of your own.
+    /// What it is: `workspace`, `shell`, `compaction`, `subagents`, a module kind (`history`, `tasks`,
+    /// `notebook`, `memories`, `programs`), or a kind of your own.
     #[schemars(extend("pattern" = format::NOT_BLANK))]
     pub id: String,
     /// Whether the agent has it. Required, so that turning a thing off never needs its settings removed.
@@ -274,6 +279,11 @@ impl Profile {
     /// The settings of `workspace`, if it is enabled.
     pub fn workspace(&self) -> Option<WorkspaceParams> {
         self.params("workspace")
+    }
+
+    /// The settings of `shell`, if it is enabled.
+    pub fn shell(&self) -> Option<ShellParams> {
+        self.params("shell")
     }
 
     /// The settings of `subagents`, if it is enabled.

@@ -10,6 +10,7 @@ mod check;
 mod code;
 mod configuration;
 mod format;
+mod hooks;
 mod nearest;
 mod notes;
 mod params;
@@ -25,9 +26,10 @@ pub use code::Code;
 pub use configuration::{
     Budget, Capability, ComponentRef, Configuration, Execution, ModelRef, Profile, RosterEntry, Scope,
 };
+pub use hooks::Hook;
 pub use nearest::nearest;
 pub use notes::{Note, notes};
-pub use params::{CompactionParams, SubagentsParams, WorkspaceParams};
+pub use params::{CompactionParams, ShellParams, SubagentsParams, WorkspaceParams};
 pub use provider::{Api, Provider, Server};
 pub use refusal::{Refusal, Report};
 pub use schema::schema;

@@ -40,6 +40,20 @@ pub struct WorkspaceParams {
     pub max_results: u32,
 }
 
+/// Settings of `shell`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ShellParams {
+    /// After how many milliseconds a command is stopped. A call may ask for less, never for more.
+    #[serde(default = "default_command_timeout_ms")]
+    #[schemars(range(min = 1, max = 3_600_000))]
+    pub timeout_ms: u64,
+    /// The most bytes of a command's output that one result gives. Of more, the beginning and the end are given.
+    #[serde(default = "default_max_output_bytes")]
+    #[schemars(range(min = 256, max = 65_536))]
+    pub max_output_bytes: u64,
+}
+
 /// Settings of `subagents`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -88,6 +102,19 @@ impl Default for WorkspaceParams {
     }
 }
 
+impl ShellParams {
+    /// The JSON Schema of these settings.
+    pub fn schema() -> Value {
+        schema_of::<Self>()
+    }
+}
+
+impl Default for ShellParams {
+    fn default() -> Self {
+        Self { timeout_ms: default_command_timeout_ms(), max_output_bytes: default_max_output_bytes() }
+    }
+}
+
 /// Leaves a fifth of the room for the turn in which the threshold is passed.
 fn default_threshold() -> f64 {
     0.8
@@ -110,4 +137,14 @@ fn default_max_write_bytes() -> u64 {
 /// About as many lines as a model reads with profit.
 fn default_max_results() -> u32 {
     200
+}
+
+/// Most builds and tests of a small project are done by then.
+fn default_command_timeout_ms() -> u64 {
+    60_000
+}
+
+/// Half of what one result may hold (`gg_core::call::MAX_RESULT_BYTES`): output is rarely worth a window.
+fn default_max_output_bytes() -> u64 {
+    32 * 1024
 }

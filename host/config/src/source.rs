@@ -60,6 +60,9 @@ pub struct Needs {
     pub scripts: Vec<PathBuf>,
     /// The recordings it names, likewise.
     pub recordings: Vec<PathBuf>,
+    /// The programs that its hooks name, as written: with a slash relative to that folder, else to be looked up
+    /// in PATH.
+    pub programs: Vec<String>,
 }
 
 impl Source {
@@ -149,6 +152,11 @@ impl Source {
                 _ => {}
             }
         }
+        let programs: BTreeSet<&str> = list(&self.value, "agents")
+            .flat_map(|agent| list(agent, "hooks"))
+            .filter_map(|hook| hook.get("command")?.get(0)?.as_str())
+            .collect();
+        needs.programs = programs.into_iter().map(str::to_owned).collect();
         needs.env = env.into_iter().map(str::to_owned).collect();
         needs.scripts = scripts.into_iter().map(PathBuf::from).collect();
         needs.recordings = recordings.into_iter().map(PathBuf::from).collect();
@@ -403,6 +411,11 @@ fn within<T>(pointer: &mut String, segment: &str, read: impl FnOnce(&mut String)
     let result = read(pointer);
     pointer.truncate(length);
     result
+}
+
+/// The items of the list at `key`; none if there is no list.
+fn list<'a>(value: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
+    value.get(key).and_then(Value::as_array).into_iter().flatten()
 }
 
 const TOO_DEEP_HELP: &str = "nest less; a missing closing bracket also looks like this";

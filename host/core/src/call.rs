@@ -149,6 +149,16 @@ impl CallResult {
         }
     }
 
+    /// Adds what somebody else has to say of the result, and is sure to be read: where both do not fit into
+    /// [`MAX_RESULT_BYTES`], the result gives way.
+    pub fn add_remark(&mut self, remark: &str) {
+        const BETWEEN: &str = "\n\n";
+        let remark = text::cut_saying_so(remark.to_owned(), MAX_RESULT_BYTES / 4);
+        let room = MAX_RESULT_BYTES - remark.len() - BETWEEN.len();
+        let content = text::cut_saying_so(std::mem::take(&mut self.content), room);
+        self.content = content + BETWEEN + &remark;
+    }
+
     /// A result whose content is a JSON value: a string stands as it is, anything else as JSON.
     pub fn value(call: &Call, value: &Value) -> Self {
         let content = match value {
@@ -182,6 +192,13 @@ mod tests {
         let call = Call { id: "c".into(), name: "read".into(), arguments: Arguments::parse("") };
         let long = CallResult::new(&call, CallStatus::Ok, "x".repeat(MAX_RESULT_BYTES + 1));
         assert!(long.content.len() <= MAX_RESULT_BYTES);
+        let mut remarked = long.clone();
+        remarked.add_remark("but\nstill");
+        assert!(remarked.content.len() <= MAX_RESULT_BYTES);
+        assert!(remarked.content.ends_with(" bytes shown]\n\nbut\nstill"));
+        let mut drowned = CallResult::new(&call, CallStatus::Ok, "yes");
+        drowned.add_remark(&"y".repeat(MAX_RESULT_BYTES));
+        assert!(drowned.content.starts_with("yes\n\nyyy") && drowned.content.len() < MAX_RESULT_BYTES / 2);
         assert_eq!(CallResult::new(&call, CallStatus::Refused, "no").content, "refused: no");
         assert_eq!(CallResult::value(&call, &serde_json::json!("text")).content, "text");
         assert_eq!(CallResult::value(&call, &serde_json::json!({"a": 1})).content, r#"{"a":1}"#);

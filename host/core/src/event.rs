@@ -3,6 +3,7 @@
 use crate::{
     call::{Arguments, CallStatus, Effect},
     ending::Ending,
+    hook::{HookOutcome, HookPoint},
     id::{AgentId, CallId, MessageId, ProfileId, RunId, Seq, Turn},
     message::Message,
     usage::{Cost, Usage},
@@ -175,6 +176,25 @@ pub enum Event {
         /// The result's size.
         bytes: u64,
     },
+    /// A hook was asked. What it said stands in the call's result, or in a notice.
+    Hook {
+        /// The turn it belongs to.
+        turn: Turn,
+        /// When it was asked.
+        on: HookPoint,
+        /// The call that it was asked about; absent for an ending.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        call: Option<CallId>,
+        /// That call's name.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        name: Option<String>,
+        /// Its program, as the configuration names it.
+        command: String,
+        /// How it came out.
+        outcome: HookOutcome,
+        /// How long it took.
+        elapsed_ms: u64,
+    },
     /// The window was compacted.
     Compaction {
         /// The turn it belongs to.
@@ -244,6 +264,7 @@ impl Event {
             Self::Usage { .. } => "usage",
             Self::Call { .. } => "call",
             Self::CallResult { .. } => "call_result",
+            Self::Hook { .. } => "hook",
             Self::Compaction { .. } => "compaction",
             Self::ModuleFailed { .. } => "module_failed",
             Self::LoopNudge { .. } => "loop_nudge",

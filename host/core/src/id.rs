@@ -81,6 +81,10 @@ number_id! {
     MessageId(u64)
 }
 number_id! {
+    /// One module of a run: a state that an agent holds, or several. It keeps its id whoever holds it.
+    ModuleId(u64)
+}
+number_id! {
     /// The place of an event in its run: 1 is the first, and no number is missing.
     Seq(u64)
 }

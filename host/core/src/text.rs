@@ -1,5 +1,9 @@
 //! The one place that cuts text.
 
+mod excerpt;
+
+pub use excerpt::Excerpt;
+
 /// The longest prefix of `text` that is at most `max_bytes` long and ends between two characters.
 pub fn cut(text: &str, max_bytes: usize) -> &str {
     if text.len() <= max_bytes {
@@ -10,6 +14,15 @@ pub fn cut(text: &str, max_bytes: usize) -> &str {
         end -= 1;
     }
     &text[..end]
+}
+
+/// The longest end of `text` that is at most `max_bytes` long and begins between two characters.
+pub fn cut_front(text: &str, max_bytes: usize) -> &str {
+    let mut start = text.len().saturating_sub(max_bytes);
+    while !text.is_char_boundary(start) {
+        start += 1;
+    }
+    &text[start..]
 }
 
 /// The text, or its start with a line that says how much was left out. The whole is at most `max_bytes` long
@@ -59,6 +72,9 @@ mod tests {
         assert_eq!(cut("añb", 3), "añ");
         assert_eq!(cut("añb", 9), "añb");
         assert_eq!(cut("ñ", 0), "");
+        assert_eq!(cut_front("añb", 2), "b");
+        assert_eq!(cut_front("añb", 3), "ñb");
+        assert_eq!(cut_front("añb", 9), "añb");
     }
 
     #[test]

@@ -3,29 +3,36 @@
 mod calls;
 mod compaction;
 mod delegation;
+mod held;
+pub(crate) mod holding;
+mod hooks;
 mod lent;
 mod prompt;
 mod request;
 mod settle;
+pub(crate) mod shared_module;
 pub(crate) mod snapshot;
 mod turn;
 
 use crate::{
     leash::Leash,
     life::{self, Entered},
-    profile::{HeldKind, ReadyProfile},
+    profile::ReadyProfile,
     run::Shared,
     telemetry::Spend,
 };
 use gg_core::{
-    AgentId, Ending, Entry, Event, Message, Turn, loop_detection::LoopDetector, tokens::Calibration,
-    window::Keep,
+    AgentId, Ending, Entry, Event, Message, ModuleId, Turn, loop_detection::LoopDetector,
+    tokens::Calibration, window::Keep,
 };
-use gg_modules::{Access, Context, History, Module, ModuleError, Phase};
-use gg_store::{AgentRecord, AgentStatus, InboxItem, ModuleRecord, Step, StoreError};
+use gg_modules::{Access, Context, History, ModuleError, Phase};
+use gg_store::{AgentRecord, AgentStatus, InboxItem, Step, StoreError};
+use held::Held;
+use holding::Opened;
 use lent::Lender;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use shared_module::{Lock, Write};
 use snapshot::AgentSnapshot;
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -94,11 +101,12 @@ pub(crate) struct Agent {
     shared: Arc<Shared>,
     salt: u64,
     history: History,
-    modules: BTreeMap<String, Module>,
+    history_id: ModuleId,
+    /// The history's state on record.
+    history_recorded: Option<Arc<[u8]>>,
+    modules: BTreeMap<String, Held>,
     lender: Arc<Lender>,
     progress: Progress,
-    /// The module states that are on disk.
-    written: BTreeMap<String, Arc<[u8]>>,
     /// The system prompt of the turn it was rendered for: once a turn, so that the room is measured on what is
     /// sent, and a module that fails in it is asked once.
     system: Option<(Turn, String)>,
@@ -122,12 +130,10 @@ impl Agent {
     pub(crate) async fn start(shared: Arc<Shared>, entered: Entered) -> Result<Self, Stop> {
         let Entered { born, inbox, leash } = entered;
         let lender = Arc::new(Lender::new(shared.store.clone()));
-        let (history, modules) = open_all(&born.profile, &lender).await.map_err(|(kind, error)| {
-            let error = format!("the module {kind:?} could not be opened: {error}");
-            Stop::End(Ending::Failed { error, turn: Turn(0) })
-        })?;
+        let Opened { history, modules, notes, step } = holding::open_all(&shared, &born, &lender).await?;
         let prompt = lent(&born.prompt, born.prompt_entry());
         lender.lend(&born.prompt);
+        let history_id = shared.store.next_module_id();
         let salt = salt(shared.store.run_id().as_str(), born.id.as_str());
         let mut agent = Self {
             id: born.id,
@@ -139,16 +145,18 @@ impl Agent {
             shared,
             salt,
             history,
+            history_id,
+            history_recorded: None,
             modules,
             lender,
             progress: Progress::default(),
-            written: BTreeMap::new(),
             system: None,
-            step: Step::new(),
+            step,
             on_commit: OnCommit::default(),
         };
         agent.event(Event::AgentState { state: gg_core::AgentState::Running, on: Vec::new() });
         agent.append_lent(Turn(0), vec![prompt]).await?;
+        agent.open_window(notes).await?;
         agent.commit().await?;
         Ok(agent)
     }
@@ -226,24 +234,8 @@ impl Agent {
         for (message, entry) in self.lender.take_notes() {
             self.event(Event::Message { turn: entry.turn, message });
         }
-        let mut written = Vec::new();
-        for (kind, module) in self.all_modules() {
-            // A module shares the bytes of a state that did not change.
-            let is_written = self.written.get(kind).is_some_and(|state| Arc::ptr_eq(state, module.state()));
-            if !is_written {
-                written.push(ModuleRecord {
-                    agent: self.id.clone(),
-                    kind: kind.to_owned(),
-                    component_sha256: module.component().sha256().to_owned(),
-                    state_format: module.component().descriptor().state_format.clone(),
-                    state: module.state().clone(),
-                });
-            }
-        }
-        for record in written {
-            self.written.insert(record.kind.clone(), record.state.clone());
-            self.step.module(record);
-        }
+        let writes = self.record_modules();
+        self.pass_notices().await;
         let progress = serde_json::to_value(&self.progress)
             .map_err(|error| StoreError::Conflict(format!("an agent's progress: {error}")))?;
         self.step.agent(AgentRecord {
@@ -262,6 +254,7 @@ impl Agent {
             }
             return Err(error.into());
         }
+        writes.into_iter().for_each(Write::committed);
         self.lender.committed();
         for (mut inbox, item) in sent {
             inbox.items.push_back(item);
@@ -269,26 +262,32 @@ impl Agent {
         for entered in born {
             life::begin(&self.shared, entered);
         }
-        if let Some(observer) = &self.shared.observer {
+        if let Some(observer) = self.shared.observer.clone() {
+            let (modules, _locks) = self.digests().await;
             // Held while the observer looks, so that nothing arrives between the record and this.
             let inbox = self.inbox.lock().await;
             observer(&AgentSnapshot {
                 dir: self.shared.store.dir().to_owned(),
                 agent: self.id.clone(),
                 window: self.history.window().entries.iter().map(|entry| entry.id).collect(),
-                modules: self
-                    .all_modules()
-                    .map(|(kind, module)| (kind.to_owned(), module.digest()))
-                    .collect(),
+                modules,
                 inbox: inbox.items.iter().cloned().collect(),
             });
         }
         Ok(())
     }
 
-    fn all_modules(&self) -> impl Iterator<Item = (&str, &Module)> {
-        let rest = self.modules.iter().map(|(kind, module)| (kind.as_str(), module));
-        std::iter::once(("history", self.history.module())).chain(rest)
+    /// The digests of the states in the record, by kind, and the locks under which those of others' modules hold.
+    async fn digests(&self) -> (BTreeMap<String, String>, Vec<Lock>) {
+        let mut digests = BTreeMap::from([("history".to_owned(), self.history.module().digest())]);
+        let mut locks = Vec::new();
+        for (kind, held) in &self.modules {
+            if let Some((digest, lock)) = held.digest().await {
+                digests.insert(kind.clone(), digest);
+                locks.extend(lock);
+            }
+        }
+        (digests, locks)
     }
 }
 
@@ -299,23 +298,6 @@ fn lent(message: &Message, entry: Entry) -> gg_modules::LentMessage {
         calls: message.calls().map(|call| call.id.clone()).collect(),
         answers: message.call_results().map(|result| result.call.clone()).collect(),
     }
-}
-
-type Opened = (History, BTreeMap<String, Module>);
-
-async fn open_all(profile: &ReadyProfile, lender: &Arc<Lender>) -> Result<Opened, (String, ModuleError)> {
-    let named = |held: &HeldKind| held.kind.clone();
-    let history = &profile.history;
-    let opened = History::open(&history.component, &history.settings, lender.clone())
-        .await
-        .map_err(|error| (named(history), error))?;
-    let mut modules = BTreeMap::new();
-    for held in &profile.held {
-        let module =
-            Module::open(&held.component, &held.settings).await.map_err(|error| (named(held), error))?;
-        modules.insert(held.kind.clone(), module);
-    }
-    Ok((opened, modules))
 }
 
 /// A number that no other agent has: drawn from the run's id and the agent's, so that it needs no keeping.

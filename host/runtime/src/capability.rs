@@ -2,10 +2,11 @@
 
 pub(crate) mod compact;
 pub(crate) mod finish;
+pub(crate) mod shell;
 pub(crate) mod subagents;
 pub(crate) mod workspace;
 
-use gg_config::{CompactionParams, Feature, Kind, SubagentsParams, WorkspaceParams};
+use gg_config::{CompactionParams, Feature, Kind, ShellParams, SubagentsParams, WorkspaceParams};
 
 /// The capabilities that the host itself carries out, as the launch check wants to know them. The kinds of
 /// modules come from their components.
@@ -17,6 +18,14 @@ pub fn host_kinds() -> Vec<Kind> {
             params: WorkspaceParams::schema(),
             features: Vec::new(),
             calls: workspace::Workspace::specs(),
+            state_format: None,
+        },
+        Kind {
+            kind: shell::CAPABILITY.into(),
+            title: "Shell".into(),
+            params: ShellParams::schema(),
+            features: Vec::new(),
+            calls: vec![shell::Shell::spec(&ShellParams::default())],
             state_format: None,
         },
         Kind {

@@ -1,6 +1,6 @@
 //! What the launch check has to know about the world, gathered by the one place that may look.
 
-use crate::capability::host_kinds;
+use crate::{capability::host_kinds, hooks::find_program};
 use gg_config::{Catalogue, ComponentFault, Configuration, Feature, Kind, Source};
 use gg_modules::{Component, LoadError, Registry};
 use gg_providers::{Api, Format, ProviderSpec, Recording, Script, Secret, Server};
@@ -66,6 +66,10 @@ pub fn gather(source: &Source, base: &Path, registry: &Arc<Registry>) -> Gathere
     for path in needs.recordings {
         let read = Recording::open(&base.join(&path)).map(drop);
         catalogue.files.insert(path, read.map_err(|error| error.to_string()));
+    }
+    for program in needs.programs {
+        let found = find_program(base, &program).map(drop);
+        catalogue.programs.insert(program, found);
     }
     Gathered { catalogue, components: ComponentTable { registry: registry.clone(), named } }
 }

@@ -6,12 +6,15 @@
 mod agent;
 mod budget;
 mod capability;
+mod command;
+mod hooks;
 pub mod launch;
 mod leash;
 mod life;
 mod lineages;
 mod profile;
 mod run;
+mod scope;
 mod slots;
 mod telemetry;
 

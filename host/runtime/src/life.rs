@@ -1,7 +1,7 @@
 //! The life of an agent around its turns: born into the record, queued for a slot, run, ended, its result told.
 
 use crate::{
-    agent::{Agent, Inbox, Stop},
+    agent::{Agent, Inbox, Stop, shared_module::SharedModule},
     leash::Leash,
     profile::ReadyProfile,
     run::Shared,
@@ -12,7 +12,7 @@ use gg_core::{
 };
 use gg_store::{AgentRecord, AgentStatus, Step, StoreError};
 use serde_json::Value;
-use std::{panic::AssertUnwindSafe, sync::Arc};
+use std::{collections::BTreeMap, panic::AssertUnwindSafe, sync::Arc};
 use tokio::sync::Mutex;
 
 /// What an agent is from its birth to its end.
@@ -24,11 +24,14 @@ pub(crate) struct Born {
     pub(crate) depth: u32,
     /// What it is asked for, which opens its window.
     pub(crate) prompt: Arc<Message>,
+    /// By kind, the modules of its spawner that it holds as well.
+    pub(crate) links: BTreeMap<String, Arc<SharedModule>>,
 }
 
 impl Born {
     /// A new agent, recorded in `step`; it comes to be with [`begin`], once that is committed. It holds nothing yet:
-    /// its modules are opened when it first runs. Whoever reads of it in the record can stop it at once.
+    /// its own modules are opened when it first runs, and its spawner gives it its part in what they share
+    /// ([`Agent::lend_to`]). Whoever reads of it in the record can stop it at once.
     pub(crate) fn record(
         shared: &Shared,
         step: &mut Step,
@@ -43,6 +46,7 @@ impl Born {
             parent: parent.map(|(id, _)| id.clone()),
             depth: parent.map_or(0, |(_, depth)| depth.saturating_add(1)),
             prompt: Arc::new(message),
+            links: BTreeMap::new(),
         };
         let spawned = Event::AgentSpawned {
             profile: profile.id.clone(),
@@ -85,6 +89,9 @@ impl Born {
             Event::AgentEnded { ending: ending.clone(), turns: 0, usage: Usage::default(), cost: None },
         );
         step.agent(self.as_it_stands(AgentStatus::Ended(ending.clone())));
+        for module in self.links.values() {
+            module.let_go(&self.id, &mut step);
+        }
         step
     }
 }

@@ -1,12 +1,16 @@
 //! A profile made ready to run: its models, its components and the calls it offers.
 
-use crate::capability::{compact, finish, host_kinds, subagents, workspace};
+use crate::{
+    capability::{compact, finish, host_kinds, shell, subagents, workspace},
+    hooks::Hooks,
+    scope::Scope,
+};
 use gg_config::{Budget, CompactionParams, Configuration, ModelRef, Profile, ValueSchema};
 use gg_core::{CallSpec, Prices, ProfileId};
 use gg_modules::Component;
 use gg_providers::{Model, Providers};
 use serde_json::{Map, Value, json};
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, path::Path, sync::Arc};
 use thiserror::Error;
 
 /// A model that a profile asks, with the facts that requests need.
@@ -26,6 +30,7 @@ pub(crate) enum Route {
     /// The agent's module of this kind.
     Module(String),
     Workspace,
+    Shell,
     Finish,
     Compact,
     Subagents,
@@ -43,6 +48,7 @@ pub(crate) struct HeldKind {
     pub(crate) kind: String,
     pub(crate) component: Arc<Component>,
     pub(crate) settings: Value,
+    pub(crate) scope: Scope,
 }
 
 /// A profile with everything that its agents share.
@@ -56,6 +62,8 @@ pub(crate) struct ReadyProfile {
     pub(crate) history: HeldKind,
     pub(crate) held: Vec<HeldKind>,
     pub(crate) workspace: Option<Arc<workspace::Workspace>>,
+    pub(crate) shell: Option<Arc<shell::Shell>>,
+    pub(crate) hooks: Hooks,
     pub(crate) budget: Budget,
     /// What no two running agents may hold at once.
     pub(crate) key: Option<ProfileId>,
@@ -91,13 +99,15 @@ pub enum ProfileError {
 
 impl ReadyProfile {
     /// Binds `profile` to models, components and the workspace at `root`. `component` finds the component of
-    /// a capability by its id and the name it gives.
+    /// a capability by its id and the name it gives; `base` is the folder that the programs of hooks are
+    /// relative to.
     pub(crate) fn new(
         profile: &Profile,
         configuration: &Configuration,
         providers: &Providers,
         component: impl Fn(&str, Option<&str>) -> Option<Arc<Component>>,
-        root: &std::path::Path,
+        root: &Path,
+        base: &Path,
     ) -> Result<Self, ProfileError> {
         let gone = |what: String| ProfileError::Gone { profile: profile.id.clone(), what };
         let bind = |model: &ModelRef| -> Result<ModelBinding, ProfileError> {
@@ -129,6 +139,7 @@ impl ReadyProfile {
         let mut history = None;
         let mut held = Vec::new();
         let mut workspace = None;
+        let mut shell = None;
         for capability in &profile.capabilities {
             match capability.id.as_str() {
                 workspace::CAPABILITY => {
@@ -136,6 +147,11 @@ impl ReadyProfile {
                     workspace = Some(Arc::new(workspace::Workspace::open(root, params.into())?));
                     let specs = workspace::Workspace::specs();
                     tools.extend(specs.into_iter().map(|spec| (spec, Route::Workspace)));
+                }
+                shell::CAPABILITY => {
+                    let params = profile.shell().unwrap_or_default();
+                    tools.push((shell::Shell::spec(&params), Route::Shell));
+                    shell = Some(Arc::new(shell::Shell::open(root, params)?));
                 }
                 compact::CAPABILITY => {
                     let spec = compact::spec();
@@ -159,7 +175,8 @@ impl ReadyProfile {
                     let offered = calls.filter(|spec| spec.is_offered(&capability.features));
                     tools.extend(offered.map(|spec| (spec.clone(), Route::Module(kind.to_owned()))));
                     let settings = json!({ "params": capability.params, "features": capability.features });
-                    let entry = HeldKind { kind: kind.to_owned(), component, settings };
+                    let scope = Scope::of(kind, &capability.params);
+                    let entry = HeldKind { kind: kind.to_owned(), component, settings, scope };
                     if entry.component.is_history() {
                         history = Some(entry);
                     } else {
@@ -168,6 +185,8 @@ impl ReadyProfile {
                 }
             }
         }
+        let hooks = Hooks::new(&profile.hooks, base, root)
+            .map_err(|program| gone(format!("the program {program:?} of a hook")))?;
         let history = history.ok_or_else(|| gone("the component of \"history\"".into()))?;
         if let Some(allowed) = &profile.calls {
             tools.retain(|(spec, _)| allowed.contains(&spec.name));
@@ -191,6 +210,8 @@ impl ReadyProfile {
             history,
             held,
             workspace,
+            shell,
+            hooks,
             budget: profile.budget,
             key: profile.persistent.then(|| profile.id.clone()),
             offered: by_name.values().map(|tool| tool.spec.clone()).collect(),

@@ -1,7 +1,7 @@
 //! A run: its record, its agents, and the handle by which it is watched and stopped.
 
 use crate::{
-    agent::snapshot::AgentSnapshot,
+    agent::{holding::ProfileModules, snapshot::AgentSnapshot},
     budget::RunBudget,
     launch::{ComponentTable, provider_specs},
     life,
@@ -13,7 +13,9 @@ use crate::{
 use gg_config::Configuration;
 use gg_core::{AgentId, Ending, Event, ProfileId, RunId, event::ProfileRollup};
 use gg_providers::{BuildError, Providers};
-use gg_store::{InboxItem, RunMeta, RunStore, Step, StoreError, Subscription};
+use gg_store::{
+    InboxItem, InboxKind, ProjectError, ProjectStore, RunMeta, RunStore, Step, StoreError, Subscription,
+};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -59,6 +61,9 @@ pub enum StartError {
     /// The record cannot be made.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// What the workspace keeps beside the run cannot be used.
+    #[error("the memories that persist cannot be used: {0}")]
+    Project(#[from] ProjectError),
     /// The configuration has no agent.
     #[error("the configuration has no agent; the first entry of `agents` is the run's root")]
     NoAgent,
@@ -92,6 +97,9 @@ pub struct RunSummary {
 pub(crate) struct Shared {
     pub(crate) store: RunStore,
     pub(crate) profiles: BTreeMap<ProfileId, Arc<ReadyProfile>>,
+    pub(crate) profile_modules: ProfileModules,
+    /// What outlives the run, if any profile has something that does.
+    pub(crate) project: Option<ProjectStore>,
     pub(crate) lineages: Lineages,
     pub(crate) slots: Slots,
     pub(crate) budget: RunBudget,
@@ -181,7 +189,8 @@ impl RunHandle {
             if inbox.closed {
                 return Ok(false);
             }
-            let item = InboxItem { n: shared.store.next_inbox_number(), from: None, text };
+            let n = shared.store.next_inbox_number();
+            let item = InboxItem { n, kind: InboxKind::Message, from: None, text };
             let mut step = Step::new();
             step.inbox_push(root, item.clone());
             shared.store.commit(step).await?;
@@ -232,6 +241,7 @@ pub async fn start(launch: Launch) -> Result<RunHandle, StartError> {
         root,
         gg: env!("CARGO_PKG_VERSION").to_owned(),
     };
+    let project = project(&launch, &profiles)?;
     let store = RunStore::create(&launch.runs_dir, meta.clone())?;
     let started = Event::RunStarted {
         run: store.run_id().clone(),
@@ -244,6 +254,8 @@ pub async fn start(launch: Launch) -> Result<RunHandle, StartError> {
     let shared = Arc::new(Shared {
         store,
         profiles,
+        profile_modules: ProfileModules::default(),
+        project,
         lineages: Lineages::default(),
         slots: Slots::new(configuration.max_parallel),
         budget: RunBudget::new(configuration.budget),
@@ -270,10 +282,24 @@ fn ready_profiles(launch: &Launch) -> Result<BTreeMap<ProfileId, Arc<ReadyProfil
     let providers = Providers::build(&provider_specs(configuration, &launch.base), launch.record.as_deref())?;
     let find = |id: &str, name: Option<&str>| launch.components.find(id, name);
     let ready = configuration.agents.iter().map(|profile| {
-        let ready = ReadyProfile::new(profile, configuration, &providers, find, &launch.workspace)?;
+        let (workspace, base) = (&launch.workspace, &launch.base);
+        let ready = ReadyProfile::new(profile, configuration, &providers, find, workspace, base)?;
         Ok((profile.id.clone(), Arc::new(ready)))
     });
     ready.collect()
+}
+
+/// What outlives the run, looked at before anything starts.
+fn project(
+    launch: &Launch,
+    profiles: &BTreeMap<ProfileId, Arc<ReadyProfile>>,
+) -> Result<Option<ProjectStore>, ProjectError> {
+    if !profiles.values().flat_map(|profile| &profile.held).any(|held| held.scope.persists()) {
+        return Ok(None);
+    }
+    let project = ProjectStore::of(&launch.runs_dir, &launch.workspace)?;
+    project.check()?;
+    Ok(Some(project))
 }
 
 /// Waits until the last agent has ended, then closes the record.

@@ -62,6 +62,8 @@ pub struct Sandbox {
 
 /// The places that are not taken.
 struct FreePlaces {
+    /// How many places there are in all.
+    total: usize,
     built_in: Arc<Semaphore>,
     built_in_passing: Arc<Semaphore>,
     stranger: Arc<Semaphore>,
@@ -71,7 +73,9 @@ struct FreePlaces {
 impl FreePlaces {
     fn all(places: Places) -> Self {
         let free = |count: u32| Arc::new(Semaphore::new(count as usize));
+        let counts = [places.built_in, places.built_in_passing, places.stranger, places.stranger_passing];
         Self {
+            total: counts.iter().map(|count| *count as usize).sum(),
             built_in: free(places.built_in),
             built_in_passing: free(places.built_in_passing),
             stranger: free(places.stranger),
@@ -101,6 +105,13 @@ impl Sandbox {
     /// What guests and compilations may use.
     pub fn limits(&self) -> &Limits {
         &self.options.limits
+    }
+
+    /// How many instances are alive at this moment.
+    pub fn live_guests(&self) -> usize {
+        let FreePlaces { total, built_in, built_in_passing, stranger, stranger_passing } = &self.places;
+        let free = [built_in, built_in_passing, stranger, stranger_passing];
+        total.saturating_sub(free.iter().map(|places| places.available_permits()).sum())
     }
 
     /// A linker for stores that hold `D`.
@@ -208,7 +219,9 @@ mod tests {
         let second = sandbox.built_in_guest(()).unwrap();
         assert_eq!((first.stay(), second.stay()), (Stay::Lasting, Stay::Passing));
         assert_eq!(sandbox.built_in_guest(()).map(|_| ()).unwrap_err().limit(), Some(Limit::Instances));
+        assert_eq!(sandbox.live_guests(), 2);
         drop(first);
+        assert_eq!(sandbox.live_guests(), 1);
         assert_eq!(sandbox.built_in_guest(()).unwrap().stay(), Stay::Lasting);
 
         let stranger = sandbox.stranger_guest(()).await.unwrap();

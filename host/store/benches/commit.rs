@@ -5,7 +5,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use gg_core::{AgentId, AgentState, Event, Message, Origin, Turn};
+use gg_core::{AgentId, AgentState, Event, Message, ModuleId, Origin, Turn};
 use gg_store::{AgentRecord, AgentStatus, ModuleRecord, RunMeta, RunStore, Step};
 use serde_json::json;
 use std::{
@@ -45,10 +45,10 @@ async fn measure(runs: &std::path::Path, committers: u64) -> f64 {
         .map(|_| {
             let store = store.clone();
             tokio::spawn(async move {
-                let agent = store.next_agent_id();
+                let (agent, module) = (store.next_agent_id(), store.next_module_id());
                 let mut latencies = Vec::new();
                 while begin.elapsed() < TIME {
-                    let step = step(&store, &agent, latencies.len() as u32);
+                    let step = step(&store, &agent, module, latencies.len() as u32);
                     let asked = Instant::now();
                     store.commit(step).await.unwrap();
                     latencies.push(asked.elapsed());
@@ -69,18 +69,19 @@ async fn measure(runs: &std::path::Path, committers: u64) -> f64 {
     rate
 }
 
-fn step(store: &RunStore, agent: &AgentId, turn: u32) -> Step {
+fn step(store: &RunStore, agent: &AgentId, module: ModuleId, turn: u32) -> Step {
     let message = Message::user(store.next_message_id(), Origin::Notice, "word ".repeat(200));
     let mut step = Step::new();
     step.event(Some(agent.clone()), Event::TurnStarted { turn: Turn(turn) })
         .event(Some(agent.clone()), Event::Message { turn: Turn(turn), message: Arc::new(message) })
         .event(Some(agent.clone()), Event::AgentState { state: AgentState::Running, on: Vec::new() })
         .module(ModuleRecord {
-            agent: agent.clone(),
+            id: module,
             kind: "history".into(),
+            profile: None,
             component_sha256: "0".repeat(64),
             state_format: "history-1".into(),
-            state: vec![7; 4096].into(),
+            state: Some(vec![7; 4096].into()),
         })
         .agent(AgentRecord {
             id: agent.clone(),
@@ -90,5 +91,8 @@ fn step(store: &RunStore, agent: &AgentId, turn: u32) -> Step {
             status: AgentStatus::Live,
             progress: json!({ "turn": turn }),
         });
+    if turn == 0 {
+        step.hold(agent.clone(), module);
+    }
     step
 }

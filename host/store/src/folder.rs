@@ -288,6 +288,14 @@ fn write_new(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     write().map_err(|error| StoreError::io("write", path, error))
 }
 
+/// Makes an empty file that only its owner may read, and the folders it is in, unless it is there.
+pub(crate) fn make_private_file(path: &Path) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        builder(Parents::Make).create(folder)?;
+    }
+    private_file().write(true).create(true).truncate(false).open(path).map(drop)
+}
+
 /// Whether missing parents of a folder are made too.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Parents {

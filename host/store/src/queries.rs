@@ -2,14 +2,14 @@
 
 use crate::{
     error::StoreError,
-    records::{
-        AgentRecord, AgentStatus, CallRecord, InboxItem, Intent, ModuleRecord, StartedRun, sha256_hex,
-    },
+    records::{AgentRecord, AgentStatus, CallRecord, InboxItem, InboxKind, Intent, ModuleRecord, StartedRun},
 };
-use gg_core::{AgentId, Event, Message, MessageId, ProfileId, Recorded, RunId, Seq, Turn, turn::Declaration};
+use gg_core::{
+    AgentId, Event, Message, MessageId, ModuleId, ProfileId, Recorded, RunId, Seq, Turn, turn::Declaration,
+};
 use rusqlite::{Connection, OptionalExtension, Row};
 use serde::de::DeserializeOwned;
-use std::{path::Path, sync::Arc};
+use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 /// A connection and the directory whose record it reads.
 #[derive(Clone, Copy)]
@@ -26,6 +26,7 @@ pub(crate) struct Counters {
     pub(crate) message: u64,
     pub(crate) agent: u64,
     pub(crate) inbox: u64,
+    pub(crate) module: u64,
 }
 
 /// An event's row, before its body is read.
@@ -65,6 +66,7 @@ impl Queries<'_> {
             message: number("SELECT ifnull(max(id), 0) FROM messages")?,
             agent: ids.iter().filter_map(numbered).max().unwrap_or(0),
             inbox: number("SELECT seq FROM sqlite_sequence WHERE name = 'inboxes'")?,
+            module: number("SELECT seq FROM sqlite_sequence WHERE name = 'modules'")?,
         })
     }
 
@@ -149,38 +151,53 @@ impl Queries<'_> {
     }
 
     pub(crate) fn modules(&self, agent: &AgentId) -> Result<Vec<ModuleRecord>, StoreError> {
-        let sql = "SELECT kind, component_sha256, state_format, state, state_sha256 FROM modules \
-                   WHERE agent = ?1 ORDER BY kind";
-        let rows = self.all(sql, [agent.as_str()], |row| {
-            let state: Vec<u8> = row.get(3)?;
-            let module = ModuleRecord {
-                agent: agent.clone(),
-                kind: row.get(0)?,
-                component_sha256: row.get(1)?,
-                state_format: row.get(2)?,
-                state: state.into(),
-            };
-            Ok((module, row.get::<_, String>(4)?))
-        })?;
-        let verify = |(module, digest): (ModuleRecord, String)| {
-            if sha256_hex(&module.state) != digest {
-                let what = format!("the state of {agent}'s module {} is not what was stored", module.kind);
-                return Err(StoreError::damaged(self.dir, what));
-            }
-            Ok(module)
+        let sql = "SELECT m.id, m.kind, m.profile, m.component_sha256, m.state_format, m.state, m.state_sha256 \
+                   FROM holds h JOIN modules m ON m.id = h.module WHERE h.agent = ?1 ORDER BY m.kind";
+        let rows = self.all(sql, [agent.as_str()], module_row)?;
+        rows.into_iter().map(|row| self.module(row)).collect()
+    }
+
+    pub(crate) fn all_modules(&self) -> Result<Vec<(ModuleRecord, Vec<AgentId>)>, StoreError> {
+        let sql = "SELECT id, kind, profile, component_sha256, state_format, state, state_sha256 FROM modules \
+                   ORDER BY id";
+        let rows = self.all(sql, [], module_row)?;
+        let mut holders: BTreeMap<i64, Vec<AgentId>> = BTreeMap::new();
+        // In the order of the agents, which their ids as text would not give.
+        let sql = "SELECT h.module, h.agent FROM holds h LEFT JOIN agents a ON a.id = h.agent ORDER BY a.n, h.agent";
+        for (module, agent) in self.all(sql, [], |row| Ok((row.get(0)?, row.get::<_, String>(1)?)))? {
+            holders.entry(module).or_default().push(AgentId::new(agent));
+        }
+        let with_holders = |row: ModuleRow| {
+            let holders = holders.remove(&signed(row.0.id.0)).unwrap_or_default();
+            Ok((self.module(row)?, holders))
         };
-        rows.into_iter().map(verify).collect()
+        rows.into_iter().map(with_holders).collect()
+    }
+
+    fn module(&self, (module, digest): ModuleRow) -> Result<ModuleRecord, StoreError> {
+        if module.digest() != digest {
+            let what = format!("the state of module {}, {}, is not what was stored", module.id, module.kind);
+            return Err(StoreError::damaged(self.dir, what));
+        }
+        Ok(module)
     }
 
     pub(crate) fn inbox(&self, agent: &AgentId) -> Result<Vec<InboxItem>, StoreError> {
-        let sql = "SELECT n, sender, body FROM inboxes WHERE agent = ?1 ORDER BY n";
-        self.all(sql, [agent.as_str()], |row| {
-            Ok(InboxItem {
+        let sql = "SELECT n, kind, sender, body FROM inboxes WHERE agent = ?1 ORDER BY n";
+        let rows = self.all(sql, [agent.as_str()], |row| {
+            let item = InboxItem {
                 n: unsigned(row.get(0)?),
-                from: row.get::<_, Option<String>>(1)?.map(AgentId::new),
-                text: row.get(2)?,
-            })
-        })
+                kind: InboxKind::Message,
+                from: row.get::<_, Option<String>>(2)?.map(AgentId::new),
+                text: row.get(3)?,
+            };
+            Ok((item, row.get::<_, String>(1)?))
+        })?;
+        let read = |(item, kind): (InboxItem, String)| match InboxKind::parse(&kind) {
+            Some(kind) => Ok(InboxItem { kind, ..item }),
+            None => Err(StoreError::damaged(self.dir, format!("item {} of an inbox cannot be read", item.n))),
+        };
+        rows.into_iter().map(read).collect()
     }
 
     pub(crate) fn calls(&self, agent: &AgentId, turn: Turn) -> Result<Vec<CallRecord>, StoreError> {
@@ -254,6 +271,21 @@ impl Queries<'_> {
     fn fail(&self, error: &rusqlite::Error) -> StoreError {
         StoreError::sqlite(self.dir, 0, error)
     }
+}
+
+/// A module with the digest that its state should have.
+type ModuleRow = (ModuleRecord, Option<String>);
+
+fn module_row(row: &Row<'_>) -> rusqlite::Result<ModuleRow> {
+    let module = ModuleRecord {
+        id: ModuleId(unsigned(row.get(0)?)),
+        kind: row.get(1)?,
+        profile: row.get::<_, Option<String>>(2)?.map(ProfileId::new),
+        component_sha256: row.get(3)?,
+        state_format: row.get(4)?,
+        state: row.get::<_, Option<Vec<u8>>>(5)?.map(Into::into),
+    };
+    Ok((module, row.get(6)?))
 }
 
 fn event_row(row: &Row<'_>) -> rusqlite::Result<EventRow> {

@@ -6,7 +6,7 @@ use crate::{
     list::{RunStatus, RunSummary},
     queries::Queries,
     records::{AgentRecord, CallRecord, InboxItem, ModuleRecord, RunMeta, StartedRun, sha256_hex},
-    schema::{self, Access},
+    schema::{self, Access, versions},
 };
 use gg_core::{AgentId, Message, MessageId, Recorded, Seq, Turn, turn::Declaration};
 use rusqlite::Connection;
@@ -37,7 +37,8 @@ impl RunReader {
     pub fn open(dir: &Path) -> Result<Self, StoreError> {
         let folder = RunFolder::open(dir)?;
         let connection = schema::connect(folder.dir(), &folder.database(), Access::Read)?;
-        schema::check(folder.dir(), &connection)?;
+        let version = schema::check(folder.dir(), &connection)?;
+        versions::read_as_current(folder.dir(), &connection, version)?;
         let started = Queries { dir: folder.dir(), connection: &connection }.started()?;
         Ok(Self { folder, connection, started })
     }
@@ -139,7 +140,15 @@ impl RunReader {
         self.queries().agents()
     }
 
-    /// An agent's modules, by kind. The digest of each state was checked.
+    /// Every module, in the order of their ids, with the agents that hold it. One without holders is a profile's.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`] if a state is not the one that was stored.
+    pub fn all_modules(&self) -> Result<Vec<(ModuleRecord, Vec<AgentId>)>, StoreError> {
+        self.queries().all_modules()
+    }
+
+    /// The modules that an agent holds, by kind. The digest of each state was checked.
     ///
     /// # Errors
     /// [`StoreError::NoAgent`] if there is no such agent; [`StoreError::Damaged`] if a state is not the one

@@ -1,6 +1,6 @@
 //! What is recorded of a run beside messages and events: what resuming after a crash needs.
 
-use gg_core::{AgentId, Call, CallResult, Effect, Ending, ProfileId, RunId, Turn};
+use gg_core::{AgentId, Call, CallResult, Effect, Ending, ModuleId, ProfileId, RunId, Turn};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::{fmt::Write, sync::Arc};
@@ -65,25 +65,51 @@ pub struct AgentRecord {
     pub progress: Value,
 }
 
-/// A module's state. A later record of the same agent and kind replaces it.
+/// A module as it stands. A later record of the same id replaces it. Who holds it is recorded apart.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModuleRecord {
-    /// Who holds it.
-    pub agent: AgentId,
-    /// Its kind.
+    /// Its id, from [`crate::RunStore::next_module_id`].
+    pub id: ModuleId,
+    /// Its kind, which never changes.
     pub kind: String,
+    /// The profile whose agents all have it: it stays to the run's end, whoever holds it. Absent: it is deleted
+    /// with its last hold. This never changes either.
+    pub profile: Option<ProfileId>,
     /// The digest of the component it was running in.
     pub component_sha256: String,
     /// The format of the bytes, as the component names it.
     pub state_format: String,
-    /// The bytes.
-    pub state: Arc<[u8]>,
+    /// The bytes; absent for a module whose state is kept with the project ([`crate::ProjectStore`]).
+    pub state: Option<Arc<[u8]>>,
 }
 
 impl ModuleRecord {
     /// The SHA-256 of the state, in hexadecimal.
-    pub fn digest(&self) -> String {
-        sha256_hex(&self.state)
+    pub fn digest(&self) -> Option<String> {
+        self.state.as_deref().map(sha256_hex)
+    }
+}
+
+/// What an item of an inbox is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InboxKind {
+    /// A message, which its receiver should not end without having read.
+    Message,
+    /// Word of a change in a module that its receiver holds together with others.
+    Notice,
+}
+
+impl InboxKind {
+    /// The word for it in the database.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Message => "message",
+            Self::Notice => "notice",
+        }
+    }
+
+    pub(crate) fn parse(word: &str) -> Option<Self> {
+        [Self::Message, Self::Notice].into_iter().find(|kind| kind.word() == word)
     }
 }
 
@@ -92,7 +118,9 @@ impl ModuleRecord {
 pub struct InboxItem {
     /// Its number, from [`crate::RunStore::next_inbox_number`]: an inbox is read in this order.
     pub n: u64,
-    /// Who sent it; absent if whoever started the run did.
+    /// What it is.
+    pub kind: InboxKind,
+    /// Who sent it, or made the change; absent if whoever started the run did.
     pub from: Option<AgentId>,
     /// What it says.
     pub text: String,

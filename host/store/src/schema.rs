@@ -1,11 +1,13 @@
 //! The database's tables, and the one place that opens connections to it.
 
+pub(crate) mod versions;
+
 use crate::error::StoreError;
 use rusqlite::{Connection, OpenFlags, config::DbConfig};
 use std::{path::Path, time::Duration};
 
 /// The version of the tables, kept in SQLite's `user_version`. It rises with every change of the tables.
-pub const SCHEMA_VERSION: i64 = 1;
+pub const SCHEMA_VERSION: i64 = 2;
 
 /// SQLite's `application_id` of a run's database: the letters `ggru`.
 const APPLICATION_ID: i64 = 0x6767_7275;
@@ -26,8 +28,9 @@ const LOG_BYTES: u64 = 16 << 20;
 pub(crate) const PAGE_BYTES: u64 = 4096;
 
 // Bodies are JSON. A message stands once, in `messages`; its events point to it. `events_usage` lets a list of
-// runs add up the cost of one that has no `run_ended` without reading every event. An inbox's numbers autoincrement so
-// that none is given twice, though items are deleted once they were read.
+// runs add up the cost of one that has no `run_ended` without reading every event. The numbers of modules and of an
+// inbox autoincrement so that none is given twice, though a module is deleted with its last hold and an item once it
+// was read. A hold repeats its module's kind, so that no agent holds two of one kind.
 const TABLES: &str = "
 CREATE TABLE run (
     id INTEGER PRIMARY KEY CHECK (id = 1),
@@ -45,11 +48,15 @@ CREATE TABLE agents (
     depth INTEGER NOT NULL, ending TEXT, progress TEXT NOT NULL
 ) STRICT;
 CREATE TABLE modules (
-    agent TEXT NOT NULL, kind TEXT NOT NULL, component_sha256 TEXT NOT NULL, state_format TEXT NOT NULL,
-    state BLOB NOT NULL, state_sha256 TEXT NOT NULL, PRIMARY KEY (agent, kind)
+    id INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, profile TEXT, component_sha256 TEXT NOT NULL,
+    state_format TEXT NOT NULL, state BLOB, state_sha256 TEXT
 ) STRICT;
+CREATE TABLE holds (
+    agent TEXT NOT NULL, kind TEXT NOT NULL, module INTEGER NOT NULL, PRIMARY KEY (agent, kind)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX holds_module ON holds (module);
 CREATE TABLE inboxes (
-    n INTEGER PRIMARY KEY AUTOINCREMENT, agent TEXT NOT NULL, sender TEXT, body TEXT NOT NULL
+    n INTEGER PRIMARY KEY AUTOINCREMENT, agent TEXT NOT NULL, kind TEXT NOT NULL, sender TEXT, body TEXT NOT NULL
 ) STRICT;
 CREATE INDEX inboxes_agent ON inboxes (agent, n);
 CREATE TABLE calls (
@@ -141,8 +148,8 @@ pub(crate) fn create(
     transaction.commit().map_err(fail)
 }
 
-/// Checks that the database is a run's, of a version that this gg knows.
-pub(crate) fn check(dir: &Path, connection: &Connection) -> Result<(), StoreError> {
+/// Checks that the database is a run's, of a version that this gg knows, and gives that version.
+pub(crate) fn check(dir: &Path, connection: &Connection) -> Result<i64, StoreError> {
     let pragma = |name: &str| {
         connection
             .pragma_query_value(None, name, |row| row.get::<_, i64>(0))
@@ -158,9 +165,8 @@ pub(crate) fn check(dir: &Path, connection: &Connection) -> Result<(), StoreErro
     if found > SCHEMA_VERSION {
         return Err(StoreError::Newer { dir: dir.to_owned(), found, known: SCHEMA_VERSION });
     }
-    // Version 1 is the first: there is nothing older to bring up to date.
-    if found < SCHEMA_VERSION {
+    if found < versions::FIRST {
         return Err(StoreError::damaged(dir, format!("run.db says it has version {found}")));
     }
-    Ok(())
+    Ok(found)
 }

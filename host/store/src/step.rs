@@ -6,7 +6,8 @@ use crate::{
     records::{AgentRecord, AgentStatus, InboxItem, ModuleRecord},
 };
 use gg_core::{
-    AgentId, Call, CallId, CallResult, Effect, Event, Message, MessageId, ProfileId, Turn, turn::Declaration,
+    AgentId, Call, CallId, CallResult, Effect, Event, Message, MessageId, ModuleId, ProfileId, Turn,
+    turn::Declaration,
 };
 use serde::Serialize;
 use std::sync::Arc;
@@ -33,7 +34,8 @@ enum Part {
     Event(Option<AgentId>, Event),
     Agent(AgentRecord),
     Module(ModuleRecord),
-    RemoveModule { agent: AgentId, kind: String },
+    Hold { agent: AgentId, module: ModuleId },
+    LetGo { agent: AgentId, module: ModuleId },
     InboxPush(AgentId, InboxItem),
     InboxDrain { agent: AgentId, up_to: u64 },
     Intent { at: CallPlace, call: Call, effect: Effect },
@@ -76,14 +78,23 @@ impl Step {
         self.add(Part::Agent(agent))
     }
 
-    /// Records a module's state, in place of what was recorded of it before.
+    /// Records a module's state, in place of what was recorded of it before. A new one needs a holder by the end
+    /// of the step, unless it is a profile's.
     pub fn module(&mut self, module: ModuleRecord) -> &mut Self {
         self.add(Part::Module(module))
     }
 
-    /// Deletes a module's state. It must be recorded.
-    pub fn remove_module(&mut self, agent: AgentId, kind: impl Into<String>) -> &mut Self {
-        self.add(Part::RemoveModule { agent, kind: kind.into() })
+    /// Records that an agent holds a module, which is recorded. It may not hold it, or another of the same kind,
+    /// already; a module may have any number of holders.
+    pub fn hold(&mut self, agent: AgentId, module: ModuleId) -> &mut Self {
+        self.add(Part::Hold { agent, module })
+    }
+
+    /// Records that an agent no longer holds a module, which it does. One that nobody holds at the end of the step
+    /// is deleted, unless it is a profile's; so a hold can move from one agent to another within a step, in
+    /// whichever order the two are named.
+    pub fn let_go(&mut self, agent: AgentId, module: ModuleId) -> &mut Self {
+        self.add(Part::LetGo { agent, module })
     }
 
     /// Puts an item in an agent's inbox. Its number is new.
@@ -148,8 +159,9 @@ pub(crate) enum Row {
     Message { message: Arc<Message>, body: String },
     Event { agent: Option<AgentId>, event: Event, message: Option<MessageId>, body: String },
     Agent(AgentRow),
-    Module { module: ModuleRecord, digest: String },
-    RemoveModule { agent: AgentId, kind: String },
+    Module { module: ModuleRecord, digest: Option<String> },
+    Hold { agent: AgentId, module: ModuleId },
+    LetGo { agent: AgentId, module: ModuleId },
     InboxPush { agent: AgentId, item: InboxItem },
     InboxDrain { agent: AgentId, up_to: u64 },
     Intent { at: CallPlace, call: CallId, effect: String, body: String },
@@ -182,10 +194,11 @@ impl Prepared {
                 Row::Agent(AgentRow { id, profile, parent, depth, ending, progress })
             }
             Part::Module(module) => {
-                self.count(module.state.len())?;
+                self.count(module.state.as_deref().map_or(0, <[u8]>::len))?;
                 Row::Module { digest: module.digest(), module }
             }
-            Part::RemoveModule { agent, kind } => Row::RemoveModule { agent, kind },
+            Part::Hold { agent, module } => Row::Hold { agent, module },
+            Part::LetGo { agent, module } => Row::LetGo { agent, module },
             Part::InboxPush(agent, item) => {
                 self.count(item.text.len())?;
                 Row::InboxPush { agent, item }

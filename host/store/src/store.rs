@@ -6,12 +6,12 @@ use crate::{
     folder::{MAX_CONFIG_BYTES, RunFolder},
     queries::{Counters, Queries, signed},
     records::{RunMeta, sha256_hex},
-    schema::{self, Access},
+    schema::{self, Access, versions},
     step::Step,
     subscribers::{Subscribers, Subscription},
     writer::{Files, QUEUE, Request, SharedReader, Writer},
 };
-use gg_core::{AgentId, Live, Message, MessageId, Recorded, RunId};
+use gg_core::{AgentId, Live, Message, MessageId, ModuleId, Recorded, RunId};
 use rusqlite::{Connection, params};
 use std::{
     fs::File,
@@ -89,6 +89,7 @@ struct Inner {
     messages: AtomicU64,
     agents: AtomicU64,
     inbox: AtomicU64,
+    modules: AtomicU64,
 }
 
 struct Read {
@@ -151,11 +152,12 @@ impl RunStore {
         let folder = RunFolder::open(dir)?;
         // Looked at before it is touched: what is not ours stays as it is.
         let looking = schema::connect(folder.dir(), &folder.database(), Access::Read)?;
-        schema::check(folder.dir(), &looking)?;
+        let version = schema::check(folder.dir(), &looking)?;
         drop(looking);
         let lock = folder.own()?;
         let access = options.access();
-        let connection = schema::connect(folder.dir(), &folder.database(), access)?;
+        let mut connection = schema::connect(folder.dir(), &folder.database(), access)?;
+        versions::upgrade(folder.dir(), &mut connection, options.max_bytes, version)?;
         let queries = Queries { dir: folder.dir(), connection: &connection };
         let started = queries.started()?;
         let counters = queries.counters()?;
@@ -210,6 +212,7 @@ impl RunStore {
             messages: AtomicU64::new(counters.message),
             agents: AtomicU64::new(counters.agent),
             inbox: AtomicU64::new(counters.inbox),
+            modules: AtomicU64::new(counters.module),
         };
         Ok(Self { inner: Arc::new(inner) })
     }
@@ -237,6 +240,11 @@ impl RunStore {
     /// An id for a new agent; `a1` is the first.
     pub fn next_agent_id(&self) -> AgentId {
         AgentId::nth(next(&self.inner.agents))
+    }
+
+    /// An id for a new module: higher than all before.
+    pub fn next_module_id(&self) -> ModuleId {
+        ModuleId(next(&self.inner.modules))
     }
 
     /// A number for a new item of any inbox: higher than all before.

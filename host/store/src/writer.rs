@@ -1,6 +1,8 @@
 //! The one thread that writes. It takes what all agents have ready and commits it together: a disk sync
 //! costs the same for one step as for a hundred.
 
+mod modules;
+
 use crate::{
     cache::Cache,
     error::StoreError,
@@ -10,6 +12,7 @@ use crate::{
     subscribers::Subscribers,
 };
 use gg_core::{CallId, Live, Message, Recorded, Seq};
+use modules::Modules;
 use rusqlite::{Connection, OptionalExtension, params};
 use std::{
     fs::File,
@@ -192,6 +195,7 @@ impl Writer {
 
     fn apply(&self, step: Prepared, time_ms: u64, seq: &mut u64) -> Result<Committed, StoreError> {
         let mut committed = Committed { events: Vec::new(), messages: Vec::new() };
+        let mut modules = Modules::default();
         for row in step.rows {
             match row {
                 Row::Message { message, body } => {
@@ -210,46 +214,32 @@ impl Writer {
                     )?;
                     committed.events.push(Arc::new(Recorded { seq: Seq(*seq), time_ms, agent, event }));
                 }
+                Row::Module { module, digest } => self.write_module(&module, digest, &mut modules)?,
+                Row::Hold { agent, module } => self.hold(&agent, module)?,
+                Row::LetGo { agent, module } => self.let_go(&agent, module, &mut modules)?,
                 other => self.apply_state(&other)?,
             }
         }
+        self.settle_modules(&modules)?;
         Ok(committed)
     }
 
     fn apply_state(&self, row: &Row) -> Result<(), StoreError> {
         match row {
-            // These two make part of the answer, and `apply` has dealt with them.
-            Row::Message { .. } | Row::Event { .. } => Ok(()),
+            // `apply` has dealt with these: some make part of the answer, some are settled at the step's end.
+            Row::Message { .. }
+            | Row::Event { .. }
+            | Row::Module { .. }
+            | Row::Hold { .. }
+            | Row::LetGo { .. } => Ok(()),
             Row::Agent(agent) => self.upsert_agent(agent),
-            Row::Module { module, digest } => self
-                .execute(
-                    "INSERT INTO modules (agent, kind, component_sha256, state_format, state, state_sha256) \
-                     VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (agent, kind) DO UPDATE SET \
-                     component_sha256 = excluded.component_sha256, state_format = excluded.state_format, \
-                     state = excluded.state, state_sha256 = excluded.state_sha256",
-                    params![
-                        module.agent.as_str(),
-                        module.kind,
-                        module.component_sha256,
-                        module.state_format,
-                        &*module.state,
-                        digest
-                    ],
-                )
-                .map(drop),
-            Row::RemoveModule { agent, kind } => {
-                let sql = "DELETE FROM modules WHERE agent = ?1 AND kind = ?2";
-                match self.execute(sql, params![agent.as_str(), kind])? {
-                    0 => Err(StoreError::Conflict(format!("{agent} has no module {kind} to remove"))),
-                    _ => Ok(()),
-                }
-            }
             Row::InboxPush { agent, item } => self
                 .execute(
-                    "INSERT INTO inboxes (n, agent, sender, body) VALUES (?1, ?2, ?3, ?4)",
+                    "INSERT INTO inboxes (n, agent, kind, sender, body) VALUES (?1, ?2, ?3, ?4, ?5)",
                     params![
                         signed(item.n),
                         agent.as_str(),
+                        item.kind.word(),
                         item.from.as_ref().map(|from| from.as_str()),
                         item.text
                     ],

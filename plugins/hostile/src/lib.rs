@@ -16,6 +16,10 @@
 //! `describe` has neither settings nor state. Patch the component instead: its bytes hold the text
 //! `hostile-describe=` once, followed by 24 spaces. Write the word for `how` over the first of them.
 //!
+//! It is of the kind `hostile`. For one of another kind, patch the component: its bytes hold the text
+//! `hostile-kind=` once, followed by the kind, filled up with spaces to 16 bytes. Its params take a `scope`, so that
+//! it can stand in for memories.
+//!
 //! | `how`        | what happens, wherever it strikes                                                     |
 //! |--------------|---------------------------------------------------------------------------------------|
 //! | `loop`       | an endless loop                                                                       |

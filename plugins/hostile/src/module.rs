@@ -1,6 +1,7 @@
 //! The exports of the world `module`.
 
 #![cfg_attr(not(target_arch = "wasm32"), allow(dead_code, reason = "only the exports use it"))]
+#![allow(unsafe_code, reason = "a static that a test overwrites has to be read as it is")]
 
 use crate::misdeed::{Arm, At, How, aliases, bytes, describing, text, trap};
 use gg_world_module::{
@@ -9,6 +10,16 @@ use gg_world_module::{
 };
 use serde::Deserialize;
 use std::cell::Cell;
+
+/// Found in the component's bytes and overwritten by whoever wants one of another kind.
+#[used]
+static KIND: [u8; 29] = *b"hostile-kind=hostile         ";
+
+fn kind() -> String {
+    // SAFETY: a static may always be read; volatile, because the optimizer must not assume its bytes.
+    let bytes = unsafe { std::ptr::read_volatile(&raw const KIND) };
+    String::from_utf8_lossy(&bytes).rsplit('=').next().unwrap_or_default().trim().to_owned()
+}
 
 struct Hostile;
 
@@ -51,6 +62,8 @@ impl lifecycle::Guest for Hostile {
             feature: None,
         };
         let both = r#"{"type":"object","properties":{"at":{"type":"string"},"how":{"type":"string"}}}"#;
+        let params = r#"{"type":"object","properties":{"at":{"type":"string"},"how":{"type":"string"},
+            "scope":{"type":"string"}}}"#;
         let mut calls = vec![
             spec("arm", both, "acting"),
             spec("strike", both, "acting"),
@@ -63,13 +76,13 @@ impl lifecycle::Guest for Hostile {
                 .collect();
         }
         Descriptor {
-            kind: if how == Some(How::Unstable) { "another".into() } else { "hostile".into() },
+            kind: if how == Some(How::Unstable) { "another".into() } else { kind() },
             title: match how {
                 Some(how @ (How::Wild | How::BadUtf8)) => text(how),
                 _ => "Hostile".into(),
             },
             calls,
-            params: if how == Some(How::BadJson) { "{".into() } else { both.into() },
+            params: if how == Some(How::BadJson) { "{".into() } else { params.into() },
             features: Vec::new(),
             state_format: "gg.hostile/1".into(),
         }

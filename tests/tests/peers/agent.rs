@@ -10,7 +10,31 @@ use std::{env, fs, path::Path, process::Command};
 /// The variable that the configuration names for the key.
 const KEY_VARIABLE: &str = "GG_PEERS_KEY";
 
+/// One agent that works on files; in the case of a team, it and the one that it may spawn.
 fn configuration(case: &Case, way: Way, test_id: &str) -> Value {
+    let profile = |id: &str, more: Value| {
+        let mut profile = json!({
+            "id": id,
+            "model": {
+                "provider": "peer", "name": way.model(), "contextWindow": 16384, "maxOutput": 2048,
+                "parameters": way.parameters(case),
+            },
+            "prompt": "You work on files.",
+            "maxTurns": 8,
+            "capabilities": [{ "id": "workspace", "enabled": true }],
+        });
+        profile.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+        profile
+    };
+    let agents = if case.prompt == cases::TEAM.prompt {
+        let lead = json!({
+            "roster": [{ "agentId": "part", "scopes": ["subagent"], "description": "does one part" }],
+            "capabilities": [{ "id": "subagents", "enabled": true, "params": { "maxDepth": 1 } }],
+        });
+        json!([profile("lead", lead), profile("part", json!({}))])
+    } else {
+        json!([profile("worker", json!({}))])
+    };
     json!({
         "maxParallel": 1,
         "providers": { "peer": {
@@ -20,16 +44,7 @@ fn configuration(case: &Case, way: Way, test_id: &str) -> Value {
             "headers": { "X-Test-Id": test_id },
             "stream": way.ask == Ask::Streamed,
         } },
-        "agents": [{
-            "id": "worker",
-            "model": {
-                "provider": "peer", "name": way.model(), "contextWindow": 16384, "maxOutput": 2048,
-                "parameters": way.parameters(case),
-            },
-            "prompt": "You work on files.",
-            "maxTurns": 8,
-            "capabilities": [{ "id": "workspace", "enabled": true }],
-        }],
+        "agents": agents,
     })
 }
 
@@ -136,6 +151,12 @@ fn malformed_arguments() {
 #[ignore = "needs servers: cargo xtask peers"]
 fn a_call_that_is_not_offered() {
     every(&cases::NOT_OFFERED, BOTH);
+}
+
+#[test]
+#[ignore = "needs servers: cargo xtask peers"]
+fn a_team() {
+    every(&cases::TEAM, BOTH);
 }
 
 #[test]

@@ -161,6 +161,28 @@ pub(crate) const REASONING: Case = Case {
     thinks: true,
 };
 
+/// A parent that spawns two children in one turn, writes to one and waits for both. One agent runs at a time, so the
+/// requests come in one order.
+pub(crate) const TEAM: Case = Case {
+    prompt: "gg-peers: a team",
+    requests: &[
+        "200: user",
+        "200: user assistant(2) tool tool",
+        "200: user user",
+        "200: user",
+        "200: user assistant(2) tool tool assistant(2) tool tool",
+    ],
+    calls: &[
+        "spawn_subagent {\"agent\":\"part\",\"prompt\":\"gg-peers: part one\"} ok",
+        "spawn_subagent {\"agent\":\"part\",\"prompt\":\"gg-peers: part two\"} ok",
+        "send_message {\"id\":\"a2\",\"message\":\"gg-peers: be brief\"} ok",
+        "wait_for_subagents {} ok",
+    ],
+    written: None,
+    text: "Both are done.",
+    thinks: false,
+};
+
 /// The malformed arguments as this format can carry them.
 pub(crate) fn malformed(format: Format) -> Case {
     if format == Format::AnthropicMessages { MALFORMED_IN_MESSAGES } else { MALFORMED }

@@ -2,7 +2,7 @@
 
 use super::item::{Item, MAX_GLANCE_CHARS, What, named, status_word, without_status};
 use crate::styled::{Line, Tone};
-use gg_core::{CallStatus, text::glance};
+use gg_core::{CallStatus, HookOutcome, text::glance};
 
 /// The most characters of a call's arguments that stand before how it came out.
 const MAX_BRIEF_ARGUMENTS: usize = 40;
@@ -53,6 +53,8 @@ fn is_milestone(what: &What) -> bool {
         | What::Ended { .. }
         | What::Waiting { .. } => true,
         What::Answered { status, .. } => matches!(status, CallStatus::Failed | CallStatus::Unknown),
+        // A gate that says no does its work; one that breaks needs its operator.
+        What::Hooked { outcome, .. } => matches!(outcome, HookOutcome::Failed | HookOutcome::Late),
         What::Spawned { .. }
         | What::Told { .. }
         | What::Turn { .. }

@@ -4,7 +4,10 @@ use crate::{
     amounts,
     styled::{Line, Tone, wrap},
 };
-use gg_core::{AgentId, Arguments, CallStatus, CompactionReason, Origin, event::Event, text::glance};
+use gg_core::{
+    AgentId, Arguments, CallStatus, CompactionReason, HookOutcome, HookPoint, Origin, event::Event,
+    text::glance,
+};
 use serde_json::Value;
 use std::time::Duration;
 
@@ -48,6 +51,8 @@ pub(crate) enum What {
     Told { origin: Origin, glance: String },
     /// The window was compacted.
     Compacted { reason: CompactionReason, before: u64, after: u64, folded: u64 },
+    /// A hook did not just pass.
+    Hooked { command: String, about: String, outcome: HookOutcome, elapsed: Duration },
     /// A module broke.
     ModuleFailed { module: String, hook: String, error: String },
     /// The agent was told that it repeats itself.
@@ -158,6 +163,12 @@ impl What {
                     reason_words(*reason),
                 ))
             }
+            Self::Hooked { command, about, outcome, elapsed } => line
+                .with(Tone::Warn, "  hook ")
+                .with(Tone::Name, command)
+                .plain(format!(" {about}: "))
+                .with(Tone::Warn, outcome_word(*outcome))
+                .plain(format!(" in {}", amounts::elapsed(*elapsed))),
             Self::ModuleFailed { module, hook, error } => line
                 .with(Tone::Bad, "  module ")
                 .with(Tone::Bad, module)
@@ -234,6 +245,25 @@ pub(crate) fn reason_words(reason: CompactionReason) -> &'static str {
     }
 }
 
+fn outcome_word(outcome: HookOutcome) -> &'static str {
+    match outcome {
+        HookOutcome::Passed => "passed",
+        HookOutcome::Refused => "refused",
+        HookOutcome::Failed => "failed",
+        HookOutcome::Late => "late, stopped",
+    }
+}
+
+/// What a hook was asked about: `before write_file`.
+fn about(on: HookPoint, call: Option<&str>) -> String {
+    let call = glance(call.unwrap_or("a call"), MAX_ARGUMENT_CHARS);
+    match on {
+        HookPoint::BeforeCall => format!("before {call}"),
+        HookPoint::AfterCall => format!("after {call}"),
+        HookPoint::BeforeEnd => "before the end".into(),
+    }
+}
+
 /// Why a message exists, in a word.
 pub(crate) fn origin_name(origin: Origin) -> &'static str {
     match origin {
@@ -283,6 +313,14 @@ pub(crate) fn of_event(event: &Event) -> Option<What> {
         Event::Call { name, arguments, .. } => {
             Some(What::Called { name: name.clone(), arguments: arguments_glance(arguments) })
         }
+        // One that passes changes nothing; the record has it.
+        Event::Hook { outcome: HookOutcome::Passed, .. } => None,
+        Event::Hook { on, name, command, outcome, elapsed_ms, .. } => Some(What::Hooked {
+            command: glance(command, MAX_ARGUMENT_CHARS),
+            about: about(*on, name.as_deref()),
+            outcome: *outcome,
+            elapsed: Duration::from_millis(*elapsed_ms),
+        }),
         Event::Compaction { reason, before_tokens, after_tokens, folded, .. } => Some(What::Compacted {
             reason: *reason,
             before: *before_tokens,

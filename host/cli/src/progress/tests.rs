@@ -12,8 +12,8 @@ use super::{
 use crate::styled::{Colour, Line};
 use gg_core::{
     AgentId, AgentState, Arguments, Call, CallResult, CallStatus, CompactionReason, Cost, Effect, Ending,
-    Event, Live, Message, MessageId, Origin, Outcome, Part, Purpose, Recorded, Seq, Turn, Usage,
-    event::ProfileRollup,
+    Event, HookOutcome, HookPoint, Live, Message, MessageId, Origin, Outcome, Part, Purpose, Recorded, Seq,
+    Turn, Usage, event::ProfileRollup,
 };
 use serde_json::json;
 use std::time::Duration;
@@ -209,6 +209,17 @@ fn a_run_from_start_to_end() {
         ],
     );
     let error = "deadline: it was stopped after 500 ms".to_owned();
+    for outcome in [HookOutcome::Passed, HookOutcome::Refused] {
+        feed.event(Event::Hook {
+            turn: Turn(1),
+            on: HookPoint::BeforeCall,
+            call: Some("c9".into()),
+            name: Some("write_file".into()),
+            command: "./gate.sh".into(),
+            outcome,
+            elapsed_ms: 12,
+        });
+    }
     feed.event(Event::ModuleFailed { turn: Turn(1), module: "tasks".into(), hook: "prompt".into(), error });
     feed.message(1, Message::user(MessageId(9), Origin::Notice, "Your turns are running out: 2 are left."));
     feed.event(Event::LoopNudge { turn: Turn(1), repeats: 3 });

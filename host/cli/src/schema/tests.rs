@@ -3,8 +3,8 @@
 use super::events;
 use gg_core::{
     AgentId, AgentState, Arguments, BudgetLimit, BudgetScope, Call, CallId, CallResult, CallStatus,
-    CompactionReason, Cost, Effect, Ending, Event, Message, MessageId, Origin, Outcome, Part, Purpose,
-    Recorded, Role, Seq, Turn, Usage, event::ProfileRollup,
+    CompactionReason, Cost, Effect, Ending, Event, HookOutcome, HookPoint, Message, MessageId, Origin,
+    Outcome, Part, Purpose, Recorded, Role, Seq, Turn, Usage, event::ProfileRollup,
 };
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
@@ -101,6 +101,24 @@ fn samples() -> Vec<Event> {
             arguments: Arguments::Malformed("{".into()),
             effect: None,
         },
+        Event::Hook {
+            turn,
+            on: HookPoint::BeforeCall,
+            call: Some(call.clone()),
+            name: Some("read_file".into()),
+            command: "./gate.sh".into(),
+            outcome: HookOutcome::Refused,
+            elapsed_ms: 3,
+        },
+        Event::Hook {
+            turn,
+            on: HookPoint::BeforeEnd,
+            call: None,
+            name: None,
+            command: "./gate.sh".into(),
+            outcome: HookOutcome::Late,
+            elapsed_ms: 3,
+        },
         Event::CallResult {
             turn,
             call,
@@ -142,6 +160,7 @@ fn samples() -> Vec<Event> {
             | Event::Usage { .. }
             | Event::Call { .. }
             | Event::CallResult { .. }
+            | Event::Hook { .. }
             | Event::Compaction { .. }
             | Event::ModuleFailed { .. }
             | Event::LoopNudge { .. }
@@ -169,6 +188,7 @@ fn optional(event: &Event) -> &'static [&'static str] {
         Event::AgentSpawned { .. } => &["parent"],
         Event::Usage { .. } | Event::AgentEnded { .. } => &["cost"],
         Event::Call { .. } => &["effect"],
+        Event::Hook { .. } => &["call", "name"],
         Event::AgentState { .. } => &["on"],
         _ => &[],
     }

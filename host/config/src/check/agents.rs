@@ -32,6 +32,7 @@ impl<'a> Check<'a> {
             }
             let enabled = self.capabilities(&agent);
             self.allowlist(&agent, &enabled);
+            self.hooks(&agent, &enabled);
         }
     }
 
@@ -97,7 +98,7 @@ impl<'a> Check<'a> {
     }
 
     /// A capability that would offer this call.
-    fn who_offers(&self, call: &str) -> Option<&'a str> {
+    pub(super) fn who_offers(&self, call: &str) -> Option<&'a str> {
         let kinds = self.kinds.values().chain(self.components.values()).map(|known| known.kind);
         let mut offering = kinds.filter(|kind| kind.calls.iter().any(|spec| spec.name == call));
         offering.next().map(|kind| kind.kind.as_str())

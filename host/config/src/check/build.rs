@@ -1,6 +1,8 @@
 //! Makes the typed configuration of a document that passed the check.
 
-use crate::{Capability, Catalogue, CompactionParams, Configuration, Kind, Source, WorkspaceParams};
+use crate::{
+    Capability, Catalogue, CompactionParams, Configuration, Kind, ShellParams, Source, WorkspaceParams,
+};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -33,6 +35,7 @@ pub(super) fn configuration(
             }
             match capability.id.as_str() {
                 "compaction" => fill::<CompactionParams>(&mut capability.params)?,
+                "shell" => fill::<ShellParams>(&mut capability.params)?,
                 "workspace" => fill::<WorkspaceParams>(&mut capability.params)?,
                 _ => {}
             }

@@ -4,6 +4,8 @@ use gg_core::{CallSpec, Effect};
 use proptest::prelude::*;
 use serde_json::json;
 
+mod hooks;
+
 fn call(name: &str, feature: Option<&str>) -> CallSpec {
     CallSpec {
         name: name.into(),
@@ -59,6 +61,10 @@ fn catalogue() -> Catalogue {
         files: BTreeMap::from([
             ("replies.json".into(), Ok(())),
             ("gone.json".into(), Err("no such file".to_owned())),
+        ]),
+        programs: BTreeMap::from([
+            ("./gate.sh".into(), Ok(())),
+            ("./notes.txt".into(), Err("it is not executable".to_owned())),
         ]),
     }
 }

@@ -60,7 +60,11 @@ fn a_broken_document_still_says_what_it_needs() {
             "z": { "apiKeyEnv": "KEY", "script": "not asked for" },
             "w": []
         },
-        "agents": false
+        "agents": [
+            { "hooks": [{ "command": ["./gate.sh", "-q"] }, { "command": [] }, { "command": "lint" }, 1] },
+            { "hooks": false },
+            { "hooks": [{ "command": ["lint"] }, { "command": ["./gate.sh"] }, { "command": [7] }] }
+        ]
     }"#;
     let component = ComponentRef { path: "a.wasm".into(), sha256: None };
     assert_eq!(
@@ -70,6 +74,7 @@ fn a_broken_document_still_says_what_it_needs() {
             env: vec!["KEY".into()],
             scripts: vec!["s.json".into()],
             recordings: vec!["r.json".into()],
+            programs: vec!["./gate.sh".into(), "lint".into()],
         }
     );
 }

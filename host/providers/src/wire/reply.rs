@@ -58,9 +58,21 @@ pub(crate) struct RawCall {
     pub(crate) name: String,
     /// The text of its arguments.
     pub(crate) arguments: String,
-    /// Whether these may be a part of what was to come although they read as a whole. That counts only where
-    /// the model was stopped in this call.
-    pub(crate) may_be_cut: bool,
+    /// Whether they are all that the model meant to write.
+    pub(crate) trust: Trust,
+}
+
+/// When the arguments of a call that came count as whole.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Trust {
+    /// Where they read so.
+    #[default]
+    AsItReads,
+    /// Where they read so, and the model was not stopped in this very call: they may be a part of what was to
+    /// come, and its server may have mended them.
+    UnlessStopped,
+    /// Never: they did not come.
+    Never,
 }
 
 /// One part as it came.
@@ -116,7 +128,7 @@ impl Place<'_> {
                     Part::Call(Call {
                         id: self.ids.assign(call.id.as_deref(), self.turn, calls),
                         name: call.name,
-                        arguments: arguments(call.arguments, stopped_here, call.may_be_cut),
+                        arguments: arguments(call.arguments, call.trust, stopped_here),
                     })
                 }
             });
@@ -127,11 +139,13 @@ impl Place<'_> {
 
 /// The arguments as they came. Of a call that the model was still writing when it was stopped, nothing at
 /// all does not mean "no arguments": it stays malformed, so that nobody runs it.
-fn arguments(raw: String, stopped_here: bool, may_be_cut: bool) -> Arguments {
-    if stopped_here && (may_be_cut || raw.trim().is_empty()) {
-        return Arguments::Malformed(raw);
-    }
-    Arguments::parse(&raw)
+fn arguments(raw: String, trust: Trust, stopped_here: bool) -> Arguments {
+    let is_cut = match trust {
+        Trust::AsItReads => stopped_here && raw.trim().is_empty(),
+        Trust::UnlessStopped => stopped_here,
+        Trust::Never => true,
+    };
+    if is_cut { Arguments::Malformed(raw) } else { Arguments::parse(&raw) }
 }
 
 /// Why a reply ended that ended by itself. Servers mix up their words for it, so what the reply holds counts

@@ -1,17 +1,20 @@
 //! The calls of a turn: checked, run in order (read-only neighbours side by side), each with one result.
 
-use super::{Agent, Stop};
+use super::{
+    Agent, Stop,
+    held::{Held, HeldError},
+};
 use crate::{
-    capability::{finish, workspace::Workspace},
+    capability::finish,
     leash::Leash,
-    profile::{Route, Tool},
+    profile::{ReadyProfile, Route, Tool},
 };
 use futures_util::future::{BoxFuture, join_all};
 use gg_core::{
     Arguments, Call, CallResult, CallStatus, Effect, Event, Turn, text,
     turn::{Declaration, steps},
 };
-use gg_modules::{CallError, CallReply, Context, History, Module, ModuleError, Phase};
+use gg_modules::{CallError, CallReply, Context, History, ModuleError, Phase};
 use serde_json::{Map, Value};
 use std::{collections::BTreeMap, sync::Arc, time::Instant};
 
@@ -22,7 +25,7 @@ const MAX_ECHO_BYTES: usize = 400;
 const MAX_FAULTS: usize = 5;
 
 /// What is to be done with a call.
-enum Plan {
+pub(super) enum Plan {
     /// It is refused as it stands.
     Refuse(String),
     /// It is only noted.
@@ -46,12 +49,12 @@ impl Agent {
         turn: Turn,
         calls: &[Call],
     ) -> Result<(Vec<CallResult>, Vec<Declaration>), Stop> {
-        let mut declarations = Vec::new();
+        let mut declared = Vec::new();
         let mut plans: Vec<Plan> = Vec::with_capacity(calls.len());
         for call in calls {
-            let plan = self.plan(call, &declarations);
+            let plan = self.plan(call, &declared);
             if let Plan::Declare(declaration, _) = &plan {
-                declarations.push(declaration.clone());
+                declared.push(declaration.clone());
             }
             plans.push(plan);
         }
@@ -64,6 +67,7 @@ impl Agent {
                 Plan::Refuse(_) | Plan::Declare(..) => true,
             })
             .collect();
+        let mut declarations = Vec::new();
         let mut results: Vec<Option<CallResult>> = vec![None; calls.len()];
         for step in steps(&quiet) {
             for at in step.clone() {
@@ -71,14 +75,22 @@ impl Agent {
             }
             let cancelled = self.leash.pulled();
             let ran = match cancelled {
-                Some(_) => step.map(|at| cancelled_before(at, &calls[at])).collect(),
-                None => self.run_step(turn, step, calls, &plans).await?,
+                Some(_) => step.clone().map(|at| cancelled_before(at, &calls[at])).collect(),
+                None => {
+                    self.ask_before_calls(turn, step.clone(), calls, &mut plans).await?;
+                    self.run_step(turn, step.clone(), calls, &plans).await?
+                }
             };
             for ran in ran {
                 if let Some(failure) = &ran.failure
                     && let Plan::Run { route: Route::Module(kind), .. } = &plans[ran.at]
                 {
                     self.module_failed(turn, kind, failure);
+                }
+                if let Plan::Declare(declaration, _) = &plans[ran.at]
+                    && ran.result.status == CallStatus::Noted
+                {
+                    declarations.push(declaration.clone());
                 }
                 if let Plan::Run { route: Route::Module(kind), effect: Effect::Deferred } = &plans[ran.at]
                     && ran.result.status == CallStatus::Noted
@@ -98,6 +110,7 @@ impl Agent {
                 results[ran.at] = Some(ran.result);
             }
             self.commit().await?;
+            self.ask_after_calls(turn, step, calls, &plans, &mut results).await?;
         }
         let results = results
             .into_iter()
@@ -138,7 +151,9 @@ impl Agent {
         match tool.route {
             Route::Finish => {
                 if declared.iter().any(|declared| matches!(declared, Declaration::End { .. })) {
-                    return Plan::Refuse("this turn has already declared an ending; that one stands".into());
+                    return Plan::Refuse(
+                        "this turn has already asked for an ending; only the first counts".into(),
+                    );
                 }
                 match finish::ending(call) {
                     Ok(ending) => Plan::Declare(
@@ -151,7 +166,7 @@ impl Agent {
             Route::Compact => {
                 Plan::Declare(Declaration::Compact, "noted: done at the end of this turn".into())
             }
-            Route::Workspace | Route::Subagents | Route::Module(_) => {
+            Route::Workspace | Route::Shell | Route::Subagents | Route::Module(_) => {
                 Plan::Run { route: tool.route.clone(), effect: tool.spec.effect }
             }
         }
@@ -182,7 +197,7 @@ impl Agent {
         }
         let mut ran = Vec::new();
         let mut by_module: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-        let mut in_workspace = Vec::new();
+        let mut outside = Vec::new();
         let mut at_first_of_step = true;
         for at in step {
             let call = &calls[at];
@@ -191,11 +206,15 @@ impl Agent {
                 Plan::Declare(_, noted) => {
                     ran.push(at_once(at, CallResult::new(call, CallStatus::Noted, noted)));
                 }
-                Plan::Run { route: Route::Module(kind), .. } => {
+                Plan::Run { route: Route::Module(kind), effect } => {
                     by_module.entry(kind.as_str()).or_default().push(at);
+                    if *effect == Effect::Acting && self.modules.get(kind).is_some_and(Held::acts_outside) {
+                        self.step.call_intent(self.id.clone(), turn, at as u32, call.clone(), *effect);
+                        self.commit().await?;
+                    }
                 }
                 Plan::Run { effect, .. } => {
-                    in_workspace.push(at);
+                    outside.push(at);
                     // A slow call is seen while it runs, not only once it is over.
                     let mut commit = at_first_of_step;
                     at_first_of_step = false;
@@ -221,20 +240,18 @@ impl Agent {
         if let Some(mine) = by_module.remove("history") {
             work.push(Box::pin(run_on(Holder::History(&mut self.history), mine, calls, context)));
         }
-        for (kind, module) in &mut self.modules {
+        for (kind, held) in &mut self.modules {
             if let Some(mine) = by_module.remove(kind.as_str()) {
-                work.push(Box::pin(run_on(Holder::Module(module), mine, calls, context)));
+                work.push(Box::pin(run_on(Holder::Held(held), mine, calls, context)));
             }
         }
-        if let Some(workspace) = &self.profile.workspace {
-            for at in in_workspace {
-                let work_of_one = run_in_workspace(workspace.clone(), calls[at].clone(), self.leash.clone());
-                work.push(Box::pin(async move {
-                    let started = Instant::now();
-                    let result = work_of_one.await;
-                    vec![Ran { at, result, elapsed_ms: elapsed_ms(started), failure: None }]
-                }));
-            }
+        for at in outside {
+            let work_of_one = run_outside(self.profile.clone(), calls[at].clone(), self.leash.clone());
+            work.push(Box::pin(async move {
+                let started = Instant::now();
+                let result = work_of_one.await;
+                vec![Ran { at, result, elapsed_ms: elapsed_ms(started), failure: None }]
+            }));
         }
         ran.extend(join_all(work).await.into_iter().flatten());
         ran.sort_by_key(|ran| ran.at);
@@ -249,7 +266,11 @@ impl Agent {
         let answer = match kind {
             "history" => self.history.call(&context, &call.name, arguments).await,
             kind => match self.modules.get_mut(kind) {
-                Some(module) => module.call(&context, &call.name, arguments).await,
+                Some(held) => match held.call(&context, &call.name, arguments).await {
+                    Ok(reply) => Ok(reply),
+                    Err(HeldError::Call(error)) => Err(error),
+                    Err(error) => Err(CallError::Refused(error.to_string())),
+                },
                 None => Err(CallError::Refused(format!("there is no module {kind:?} any more"))),
             },
         };
@@ -263,7 +284,7 @@ impl Agent {
 /// A module, of either shape.
 enum Holder<'a> {
     History(&'a mut History),
-    Module(&'a mut Module),
+    Held(&'a mut Held),
 }
 
 impl Holder<'_> {
@@ -272,10 +293,10 @@ impl Holder<'_> {
         context: &Context,
         name: &str,
         arguments: &Map<String, Value>,
-    ) -> Result<CallReply, CallError> {
+    ) -> Result<CallReply, HeldError> {
         match self {
-            Self::History(history) => history.call(context, name, arguments).await,
-            Self::Module(module) => module.call(context, name, arguments).await,
+            Self::History(history) => Ok(history.call(context, name, arguments).await?),
+            Self::Held(held) => held.call(context, name, arguments).await,
         }
     }
 }
@@ -300,10 +321,16 @@ async fn run_on<'a>(
                 (result, None)
             }
             Ok(reply) => (CallResult::value(call, &reply.value), None),
-            Err(CallError::Refused(why)) => (CallResult::new(call, CallStatus::Refused, why), None),
-            Err(CallError::Failed(error)) => {
+            Err(HeldError::Call(CallError::Refused(why))) => {
+                (CallResult::new(call, CallStatus::Refused, why), None)
+            }
+            Err(error) => {
                 let why = format!("{error}. Nothing was changed");
-                (CallResult::new(call, CallStatus::Failed, why), Some(error))
+                let failure = match error {
+                    HeldError::Call(CallError::Failed(error)) => Some(error),
+                    _ => None,
+                };
+                (CallResult::new(call, CallStatus::Failed, why), failure)
             }
         };
         ran.push(Ran { at, result, elapsed_ms: elapsed_ms(started), failure });
@@ -311,9 +338,19 @@ async fn run_on<'a>(
     ran
 }
 
-async fn run_in_workspace(workspace: Arc<Workspace>, call: Call, leash: Leash) -> CallResult {
+/// Runs a call that acts beyond the agent's own modules.
+async fn run_outside(profile: Arc<ReadyProfile>, call: Call, leash: Leash) -> CallResult {
     let lost = lost(&call);
-    tokio::task::spawn_blocking(move || workspace.run(&call, leash.flag())).await.unwrap_or(lost)
+    let route = profile.tool(&call.name).map(|tool| &tool.route);
+    match (route, &profile.workspace, &profile.shell) {
+        (Some(Route::Shell), _, Some(shell)) => shell.run(&call, async { drop(leash.wait().await) }).await,
+        (Some(Route::Workspace), Some(workspace), _) => {
+            let workspace = workspace.clone();
+            let work = tokio::task::spawn_blocking(move || workspace.run(&call, leash.flag()));
+            work.await.unwrap_or(lost)
+        }
+        _ => lost,
+    }
 }
 
 /// What is wrong with a call's arguments, by the schema that was offered.

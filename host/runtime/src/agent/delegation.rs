@@ -8,7 +8,7 @@ use crate::{
     slots::Door,
 };
 use gg_core::{AgentId, AgentState, Call, CallResult, CallStatus, Event, Turn};
-use gg_store::InboxItem;
+use gg_store::{InboxItem, InboxKind};
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 use tokio::sync::{Mutex, oneshot};
 
@@ -20,11 +20,11 @@ enum Answer {
     Limit(String),
 }
 
-/// Why an agent waits no longer.
+/// What ended a wait.
 enum Woken {
-    ByEnd,
-    ByDeadline,
-    ByStop,
+    End,
+    Deadline,
+    Stop,
 }
 
 impl Agent {
@@ -59,6 +59,9 @@ impl Agent {
         let Some(profile) = self.shared.profiles.get(&gg_core::ProfileId::new(&spawn.agent)).cloned() else {
             return Answer::Refused("there is no such agent".into());
         };
+        if let Err(why) = self.can_lend_to(&profile) {
+            return Answer::Refused(format!("{} cannot be spawned by you: {why}", profile.id));
+        }
         if self.depth >= self.shared.max_depth {
             return Answer::Limit(format!(
                 "limit: you are at depth {}, and maxDepth is {}: there is no room below you. Do the work yourself",
@@ -78,7 +81,8 @@ impl Agent {
             ));
         }
         let parent = Some((&self.id, self.depth));
-        let entered = Born::record(&self.shared, &mut self.step, &profile, parent, spawn.prompt);
+        let mut entered = Born::record(&self.shared, &mut self.step, &profile, parent, spawn.prompt);
+        self.lend_to(&mut entered.born);
         let value = subagents::spawned(&entered.born.id, &profile.id);
         self.on_commit.born.push(entered);
         Answer::Value(value)
@@ -103,7 +107,8 @@ impl Agent {
             return Answer::Refused(ended(&child));
         }
         let n = self.shared.store.next_inbox_number();
-        let item = InboxItem { n, from: Some(self.id.clone()), text: send.message };
+        let kind = InboxKind::Message;
+        let item = InboxItem { n, kind, from: Some(self.id.clone()), text: send.message };
         self.step.inbox_push(id, item.clone());
         self.on_commit.sent.push((inbox, item));
         Answer::Value(serde_json::json!("sent: it reads this before its next turn"))
@@ -125,10 +130,10 @@ impl Agent {
         let mut timed_out = false;
         if !is_enough {
             match self.block(&ids, open, &wait).await? {
-                Woken::ByEnd => {}
-                Woken::ByDeadline => timed_out = true,
+                Woken::End => {}
+                Woken::Deadline => timed_out = true,
                 // It ends with this turn, and reads this no more; the record does.
-                Woken::ByStop => return Ok(Answer::Refused("the agent was stopped while it waited".into())),
+                Woken::Stop => return Ok(Answer::Refused("the agent was stopped while it waited".into())),
             }
         }
         let children: Vec<Child> =
@@ -145,15 +150,15 @@ impl Agent {
         self.hibernate();
         self.shared.slots.block(&self.id);
         let (woken, door) = match self.shared.lineages.wait(&self.id, ids, wait.enough()) {
-            lineages::Wait::Over => (Woken::ByEnd, self.shared.slots.wake(&self.id)),
+            lineages::Wait::Over => (Woken::End, self.shared.slots.wake(&self.id)),
             lineages::Wait::Told(told) => match self.until_told(told, wait.timeout()).await {
                 Some(woken) => woken,
-                None => return Ok(Woken::ByStop),
+                None => return Ok(Woken::Stop),
             },
         };
         tokio::select! {
             biased;
-            _ = self.leash.wait() => return Ok(Woken::ByStop),
+            _ = self.leash.wait() => return Ok(Woken::Stop),
             () = door.opened() => {}
         }
         self.event(Event::AgentState { state: AgentState::Running, on: Vec::new() });
@@ -175,13 +180,13 @@ impl Agent {
         tokio::select! {
             biased;
             _ = self.leash.wait() => return None,
-            door = &mut told => return door.ok().map(|door| (Woken::ByEnd, door)),
+            door = &mut told => return door.ok().map(|door| (Woken::End, door)),
             () = deadline => {}
         }
         if self.shared.lineages.wait_no_longer(&self.id) {
-            return Some((Woken::ByDeadline, self.shared.slots.wake(&self.id)));
+            return Some((Woken::Deadline, self.shared.slots.wake(&self.id)));
         }
-        told.await.ok().map(|door| (Woken::ByEnd, door))
+        told.await.ok().map(|door| (Woken::End, door))
     }
 
     /// The children that a wait is for.
@@ -223,8 +228,8 @@ impl Agent {
     /// Lets the instances of all modules go; their states stay.
     fn hibernate(&mut self) {
         self.history.hibernate();
-        for module in self.modules.values_mut() {
-            module.hibernate();
+        for held in self.modules.values_mut() {
+            held.hibernate();
         }
         self.system = None;
     }

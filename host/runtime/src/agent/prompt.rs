@@ -1,7 +1,7 @@
 //! The system prompt's slot: rendered for this very agent, before each request, and never in the window.
 
 use super::Agent;
-use crate::capability::{compact, finish, subagents};
+use crate::capability::{compact, finish, shell, subagents};
 use gg_core::{Event, Turn};
 use gg_modules::Phase;
 
@@ -32,8 +32,8 @@ impl Agent {
             Ok(more) => sections.extend(more),
             Err(error) => failed.push(("history".to_owned(), error)),
         }
-        for (kind, module) in &mut self.modules {
-            match module.prompt(&context).await {
+        for (kind, held) in &mut self.modules {
+            match held.prompt(&context).await {
                 Ok(more) => sections.extend(more),
                 Err(error) => failed.push((kind.clone(), error)),
             }
@@ -75,6 +75,12 @@ impl Agent {
         if self.profile.workspace.is_some() {
             lines
                 .push("Paths are relative to the root of your workspace; nothing outside it can be reached.");
+        }
+        if self.profile.tool(shell::CALL).is_some() {
+            lines.push(
+                "Commands run in the root of your workspace, each in a shell of its own: a `cd` or a variable \
+                 lasts for one `run_command`, and so does what it starts in the background.",
+            );
         }
         if self.profile.tool(subagents::WAIT).is_some() {
             lines.push(

@@ -13,7 +13,8 @@ pub struct AgentSnapshot {
     pub agent: AgentId,
     /// The messages of its window, in order.
     pub window: Vec<MessageId>,
-    /// The SHA-256 digest, in hexadecimal, of each module's state, by kind.
+    /// The SHA-256 digest, in hexadecimal, of each module's state, by kind. Those whose state is kept for the
+    /// workspace are not in the run's record, and not here.
     pub modules: BTreeMap<String, String>,
     /// Its unread messages, in order.
     pub inbox: Vec<InboxItem>,

@@ -4,7 +4,7 @@ use super::{Agent, Stop};
 use crate::budget::agent_may_go_on;
 use gg_core::{Ending, Event, Message, Origin, Turn, event::CompactionReason, window::Keep};
 use gg_providers::Stop as ReplyStop;
-use gg_store::{AgentStatus, StoreError};
+use gg_store::{AgentStatus, InboxItem, InboxKind, StoreError};
 
 /// Empty replies in a row that are answered with a nudge; the next one ends the agent.
 const MAX_EMPTY_REPLIES: u32 = 2;
@@ -17,6 +17,7 @@ impl Agent {
                 Ok(()) => {}
                 Err(Stop::Store(error)) => return Err(error),
                 Err(Stop::End(ending)) => {
+                    let Some(ending) = self.ask_before_end(ending).await? else { continue };
                     if self.close_inbox(&ending).await {
                         break ending;
                     }
@@ -29,6 +30,7 @@ impl Agent {
             usage: self.progress.spend.usage,
             cost: self.progress.spend.cost,
         });
+        self.let_go_of_links();
         match self.commit_as(AgentStatus::Ended(ending.clone())).await {
             Ok(()) => Ok(ending),
             Err(Stop::Store(error)) => Err(error),
@@ -41,7 +43,8 @@ impl Agent {
     async fn close_inbox(&mut self, ending: &Ending) -> bool {
         let mut inbox = self.inbox.lock().await;
         let may_go_on = matches!(ending, Ending::Text { .. } | Ending::Finished { .. });
-        if may_go_on && !inbox.items.is_empty() && self.progress.turns < self.profile.max_turns {
+        let is_unread = inbox.items.iter().any(|item| item.kind == InboxKind::Message);
+        if may_go_on && is_unread && self.progress.turns < self.profile.max_turns {
             return false;
         }
         inbox.closed = true;
@@ -166,16 +169,14 @@ impl Agent {
         let Some(last) = inbox.items.back().map(|item| item.n) else {
             return Ok(());
         };
-        let messages = inbox
-            .items
-            .iter()
-            .map(|item| {
-                let text = match &item.from {
-                    Some(agent) => format!("Message from {agent}:\n{}", item.text),
-                    None => item.text.clone(),
-                };
+        let items: Vec<&InboxItem> = inbox.items.iter().collect();
+        // Notices that come together are one message: a busy holder makes many.
+        let together = items.chunk_by(|one, next| one.kind == next.kind && one.kind == InboxKind::Notice);
+        let messages = together
+            .map(|items| {
+                let (origin, text) = read(items);
                 let id = self.shared.store.next_message_id();
-                (Message::user(id, Origin::Inbox, text), Keep::Foldable)
+                (Message::user(id, origin, text), Keep::Foldable)
             })
             .collect();
         self.append(turn, messages).await?;
@@ -224,5 +225,23 @@ impl Agent {
             ));
         }
         Ok(())
+    }
+}
+
+/// What an agent reads of a message, or of notices that came together.
+fn read(items: &[&InboxItem]) -> (Origin, String) {
+    match items {
+        [InboxItem { kind: InboxKind::Message, from, text, .. }] => {
+            let text = match from {
+                Some(agent) => format!("Message from {agent}:\n{text}"),
+                None => text.clone(),
+            };
+            (Origin::Inbox, text)
+        }
+        _ => {
+            let lines = items.iter().flat_map(|item| item.text.lines()).map(|line| format!("\n- {line}"));
+            let lines: String = lines.collect();
+            (Origin::Notice, format!("Others changed what you hold together:{lines}"))
+        }
     }
 }

@@ -17,6 +17,8 @@ mod search;
 mod walk;
 mod write;
 
+pub(super) use arguments::whole;
+
 #[cfg(test)]
 mod fixture;
 #[cfg(test)]
@@ -117,11 +119,7 @@ impl Workspace {
     /// # Errors
     /// Where it is missing, not a directory, or cannot be opened.
     pub(crate) fn open(root: &Path, limits: WorkspaceLimits) -> Result<Self, WorkspaceError> {
-        let explain = |source: io::Error| match source.kind() {
-            io::ErrorKind::NotFound => WorkspaceError::Missing(root.to_owned()),
-            io::ErrorKind::NotADirectory => WorkspaceError::NotADirectory(root.to_owned()),
-            _ => WorkspaceError::Unusable { path: root.to_owned(), source },
-        };
+        let explain = |source: io::Error| explain(root, source);
         let canonical = root.canonicalize().map_err(explain)?;
         let given = std::path::absolute(root).map_err(explain)?;
         let dir = Dir::open_ambient_dir(&canonical, ambient_authority()).map_err(explain)?;
@@ -160,6 +158,23 @@ impl Workspace {
                 CallResult::new(call, CallStatus::Failed, "cancelled before it was done")
             }
         }
+    }
+}
+
+/// The directory `root` as the system resolves it.
+///
+/// # Errors
+/// Where it is missing or not a directory.
+pub(super) fn resolve(root: &Path) -> Result<PathBuf, WorkspaceError> {
+    let resolved = root.canonicalize().map_err(|error| explain(root, error))?;
+    if resolved.is_dir() { Ok(resolved) } else { Err(WorkspaceError::NotADirectory(root.to_owned())) }
+}
+
+fn explain(root: &Path, source: io::Error) -> WorkspaceError {
+    match source.kind() {
+        io::ErrorKind::NotFound => WorkspaceError::Missing(root.to_owned()),
+        io::ErrorKind::NotADirectory => WorkspaceError::NotADirectory(root.to_owned()),
+        _ => WorkspaceError::Unusable { path: root.to_owned(), source },
     }
 }
 

@@ -1,13 +1,19 @@
 //! Steps are atomic, numbered without gaps, and answered once they are on disk.
 
 use crate::fixture::{
-    agent, agent_record, all_events, call, create, create_with, module, one, owned, result, running, said,
-    turn_started, user,
+    agent, agent_record, all_events, call, create, create_with, module, module_id, one, owned, result,
+    running, said, turn_started, user,
 };
-use gg_core::{AgentId, Effect, Event, Live, MessageId, Seq, Turn};
-use gg_store::{AgentStatus, InboxItem, MAX_NESTING, MAX_STEP_BYTES, Options, RunReader, Step, StoreError};
+use gg_core::{AgentId, Effect, Event, Live, MessageId, ModuleId, Seq, Turn};
+use gg_store::{
+    AgentStatus, InboxItem, InboxKind, MAX_NESTING, MAX_STEP_BYTES, Options, RunReader, Step, StoreError,
+};
 use serde_json::{Value, json};
 use std::{fs, sync::Arc, time::Duration};
+
+fn item(n: u64, text: &str) -> InboxItem {
+    InboxItem { n, kind: InboxKind::Message, from: None, text: text.into() }
+}
 
 /// A step that writes to every table and then contradicts the record.
 fn doomed(first: MessageId, taken: MessageId) -> Step {
@@ -15,7 +21,8 @@ fn doomed(first: MessageId, taken: MessageId) -> Step {
     step.event(Some(agent()), said(&user(first, "never said")))
         .agent(agent_record(9, AgentStatus::Live))
         .module(module("notes", b"never"))
-        .inbox_push(agent(), InboxItem { n: 99, from: None, text: "never".into() })
+        .hold(agent(), module_id("notes"))
+        .inbox_push(agent(), item(99, "never"))
         .call_intent(agent(), Turn(9), 0, call("never"), Effect::Acting)
         .declarations(agent(), Turn(9), Vec::new())
         .message(user(taken, "another text under a taken id"));
@@ -57,8 +64,7 @@ async fn contradictions_are_refused_one_by_one() {
     let runs = tempfile::tempdir().unwrap();
     let store = create(runs.path());
     let mut step = Step::new();
-    step.call_intent(agent(), Turn(1), 0, call("x"), Effect::Acting)
-        .inbox_push(agent(), InboxItem { n: 1, from: None, text: "hi".into() });
+    step.call_intent(agent(), Turn(1), 0, call("x"), Effect::Acting).inbox_push(agent(), item(1, "hi"));
     store.commit(step).await.unwrap();
 
     let refused = async |change: &dyn Fn(&mut Step)| {
@@ -78,11 +84,11 @@ async fn contradictions_are_refused_one_by_one() {
     });
     assert_eq!(other.await, "call 0 of a1's turn 1 is x, not y");
     let absent = refused(&|step| {
-        step.remove_module(agent(), "notes");
+        step.let_go(agent(), ModuleId(3));
     });
-    assert_eq!(absent.await, "a1 has no module notes to remove");
+    assert_eq!(absent.await, "a1 holds no module 3 to let go of");
     let twice = refused(&|step| {
-        step.inbox_push(AgentId::nth(2), InboxItem { n: 1, from: None, text: "hi".into() });
+        step.inbox_push(AgentId::nth(2), item(1, "hi"));
     });
     assert!(twice.await.contains("inboxes.n"));
 
@@ -133,7 +139,7 @@ async fn sixteen_committers_are_numbered_without_gaps_and_in_their_own_order() {
                 step.event(Some(agent.clone()), turn_started(turn)).event(Some(agent.clone()), running());
                 // Every fifth step of every committer is bad, and costs no number and no neighbour.
                 if turn % 5 == 0 {
-                    step.remove_module(agent.clone(), "none");
+                    step.let_go(agent.clone(), ModuleId(9));
                     assert!(matches!(store.commit(step).await, Err(StoreError::Conflict(_))));
                 } else {
                     answers.extend(owned(store.commit(step).await.unwrap()));

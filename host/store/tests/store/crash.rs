@@ -1,7 +1,7 @@
 //! A process that is killed keeps everything that it was told is recorded.
 
 use crate::fixture::{all_events, create, module, said, user};
-use gg_core::{AgentId, Event};
+use gg_core::{AgentId, Event, ModuleId};
 use gg_store::{AgentRecord, AgentStatus, Options, RunReader, RunStatus, RunStore, Step};
 use serde_json::json;
 use std::{
@@ -41,7 +41,7 @@ fn nth_step(store: &RunStore, n: u64, number: u64) -> Step {
     let text = format!("{n} {number}");
     let mut step = Step::new();
     step.event(Some(id.clone()), said(&user(store.next_message_id(), &text)))
-        .module(gg_store::ModuleRecord { agent: id.clone(), ..module("notes", text.as_bytes()) })
+        .module(gg_store::ModuleRecord { id: ModuleId(n), ..module("notes", text.as_bytes()) })
         .agent(AgentRecord {
             id,
             profile: "coder".into(),
@@ -50,6 +50,9 @@ fn nth_step(store: &RunStore, n: u64, number: u64) -> Step {
             status: AgentStatus::Live,
             progress: json!(number),
         });
+    if number == 1 {
+        step.hold(AgentId::nth(n), ModuleId(n));
+    }
     step
 }
 
@@ -109,7 +112,7 @@ fn a_killed_process_keeps_every_acknowledged_step_whole() {
             .collect();
         assert_eq!(texts, (1..=last).map(|step| format!("{n} {step}")).collect::<Vec<_>>());
         let states = reader.modules(&record.id).unwrap();
-        assert_eq!(&*states[0].state, format!("{n} {last}").as_bytes());
+        assert_eq!(states[0].state.as_deref(), Some(format!("{n} {last}").as_bytes()));
     }
     drop(reader);
     // The next owner goes on.

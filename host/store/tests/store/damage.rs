@@ -1,9 +1,10 @@
 //! Files that gg did not write, or that something else has changed: errors that say so, and no panic.
 
-use crate::fixture::{agent, agent_record, call, create, module, one, said, user};
+use crate::fixture::{agent, agent_record, call, create, module, module_id, one, said, user};
 use gg_core::{Effect, Event, Seq, Turn};
 use gg_store::{
-    AgentStatus, InboxItem, Options, RunReader, RunStore, SCHEMA_VERSION, Step, StoreError, list_runs,
+    AgentStatus, InboxItem, InboxKind, Options, RunReader, RunStore, SCHEMA_VERSION, Step, StoreError,
+    list_runs,
 };
 use rusqlite::Connection;
 use std::{
@@ -17,7 +18,8 @@ async fn closed_run(runs: &Path) -> PathBuf {
     let mut step = one(said(&user(store.next_message_id(), "hello")));
     step.agent(agent_record(1, AgentStatus::Live))
         .module(module("notes", b"state"))
-        .inbox_push(agent(), InboxItem { n: 1, from: None, text: "hi".into() })
+        .hold(agent(), module_id("notes"))
+        .inbox_push(agent(), InboxItem { n: 1, kind: InboxKind::Message, from: None, text: "hi".into() })
         .call_intent(agent(), Turn(1), 0, call("x"), Effect::Acting)
         .declarations(agent(), Turn(1), Vec::new());
     store.commit(step).await.unwrap();
@@ -94,9 +96,9 @@ async fn what_is_not_a_run_is_not_taken_for_one_and_not_touched() {
 async fn a_record_of_a_newer_gg_says_so() {
     let runs = tempfile::tempdir().unwrap();
     let dir = closed_run(runs.path()).await;
-    sql(&dir, "PRAGMA user_version = 2");
+    sql(&dir, "PRAGMA user_version = 3");
     let newer = RunReader::open(&dir).unwrap_err();
-    assert!(matches!(newer, StoreError::Newer { found: 2, known: SCHEMA_VERSION, .. }), "{newer}");
+    assert!(matches!(newer, StoreError::Newer { found: 3, known: SCHEMA_VERSION, .. }), "{newer}");
     assert!(matches!(RunStore::open(&dir, Options::default()), Err(StoreError::Newer { .. })));
     assert!(matches!(list_runs(runs.path(), 9).unwrap()[0].summary, Err(StoreError::Newer { .. })));
     sql(&dir, "PRAGMA user_version = 0");
@@ -107,7 +109,8 @@ async fn a_record_of_a_newer_gg_says_so() {
 async fn each_kind_of_damage_is_named() {
     let runs = tempfile::tempdir().unwrap();
     for (change, expected) in [
-        ("UPDATE modules SET state = x'00'", "the state of a1's module notes is not what was stored"),
+        ("UPDATE modules SET state = x'00'", "the state of module 3, notes, is not what was stored"),
+        ("UPDATE inboxes SET kind = 'song'", "item 1 of an inbox cannot be read"),
         ("UPDATE messages SET body = '{'", "event 1 cannot be read"),
         ("DELETE FROM messages", "event 1 lacks its message"),
         ("UPDATE events SET type = 'call'", "event 1 cannot be read"),

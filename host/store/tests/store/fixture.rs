@@ -1,8 +1,8 @@
 //! Runs, steps and messages for tests.
 
 use gg_core::{
-    AgentId, AgentState, Arguments, Call, CallResult, CallStatus, Ending, Event, Message, MessageId, Origin,
-    Recorded, Turn, event::ProfileRollup, usage::Usage,
+    AgentId, AgentState, Arguments, Call, CallResult, CallStatus, Ending, Event, Message, MessageId,
+    ModuleId, Origin, Recorded, Turn, event::ProfileRollup, usage::Usage,
 };
 use gg_store::{
     AgentRecord, AgentStatus, ModuleRecord, Options, RunMeta, RunReader, RunStore, Step, StoreError,
@@ -83,13 +83,23 @@ pub(crate) fn agent_record(progress: u32, status: AgentStatus) -> AgentRecord {
     }
 }
 
+/// The id of the one module of a kind that a test's agent `a1` has.
+pub(crate) fn module_id(kind: &str) -> ModuleId {
+    ModuleId(match kind {
+        "history" => 1,
+        "tasks" => 2,
+        _ => 3,
+    })
+}
+
 pub(crate) fn module(kind: &str, state: &[u8]) -> ModuleRecord {
     ModuleRecord {
-        agent: agent(),
+        id: module_id(kind),
         kind: kind.into(),
+        profile: None,
         component_sha256: "c0ffee".into(),
         state_format: format!("{kind}-1"),
-        state: state.into(),
+        state: Some(state.into()),
     }
 }
 

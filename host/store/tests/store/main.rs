@@ -8,5 +8,7 @@ mod crash;
 mod damage;
 mod fixture;
 mod live;
+mod modules;
+mod project;
 mod recovery;
 mod runs;

@@ -1,13 +1,13 @@
 //! What is read after a close or a crash is what was acknowledged.
 
 use crate::fixture::{
-    agent, agent_record, all_events, call, copy, create, meta, module, one, owned, result, run_ended,
-    running, said, turn_started, user,
+    agent, agent_record, all_events, call, copy, create, meta, module, module_id, one, owned, result,
+    run_ended, running, said, turn_started, user,
 };
 use gg_core::{AgentId, Effect, Ending, Seq, Turn, turn::Declaration};
 use gg_store::{
-    AgentRecord, AgentStatus, CallRecord, InboxItem, Intent, ModuleRecord, Options, RunReader, RunStatus,
-    RunStore, Step, StoreError,
+    AgentRecord, AgentStatus, CallRecord, InboxItem, InboxKind, Intent, ModuleRecord, Options, RunReader,
+    RunStatus, RunStore, Step, StoreError,
 };
 
 /// What a reader finds of agent `a1`.
@@ -33,7 +33,9 @@ fn read(reader: &RunReader) -> Found {
 }
 
 fn item(n: u64) -> InboxItem {
-    InboxItem { n, from: n.is_multiple_of(2).then(|| AgentId::nth(7)), text: format!("item {n}") }
+    let from = n.is_multiple_of(2).then(|| AgentId::nth(7));
+    let kind = if n == 3 { InboxKind::Notice } else { InboxKind::Message };
+    InboxItem { n, kind, from, text: format!("item {n}") }
 }
 
 fn intent(index: u32, id: &str, effect: Effect) -> CallRecord {
@@ -56,7 +58,9 @@ fn turn(store: &RunStore) -> Vec<(Step, Found)> {
         step.event(Some(agent()), said(&prompt))
             .agent(agent_record(0, AgentStatus::Live))
             .module(module("history", b"h0"))
-            .module(module("tasks", &[]));
+            .hold(agent(), module_id("history"))
+            .module(module("tasks", &[]))
+            .hold(agent(), module_id("tasks"));
         for n in 1..=3 {
             step.inbox_push(agent(), item(n));
         }
@@ -72,7 +76,7 @@ fn turn(store: &RunStore) -> Vec<(Step, Found)> {
     // A read-only call has no intent; its result stands alone.
     results.call_result(agent(), Turn(1), 2, result("z")).call_result(agent(), Turn(1), 0, result("x"));
     let mut end = Step::new();
-    end.remove_module(agent(), "tasks")
+    end.let_go(agent(), module_id("tasks"))
         .declarations(agent(), Turn(1), declared())
         .agent(agent_record(1, AgentStatus::Ended(Ending::TurnLimit { limit: 1 })));
 

@@ -22,6 +22,21 @@ pub(super) const STREAMED: &[(&str, &str)] = &[
         "text: Both.\ncall call_A: read_file {\"path\":\"a\"}\ncall call_B: read_file {\"path\":\"b\"}\n\
          stop: Calls\nusage: 20 (4 cached) and 9 (3 reasoning)",
     ),
+    (
+        "items-named-by-call-id",
+        "call fc_A: read_file {\"path\":\"a\"}\ncall fc_B: read_file {\"path\":\"b\"}\nstop: Calls\n\
+         usage: 20 (4 cached) and 9 (3 reasoning)",
+    ),
+    (
+        "items-with-made-up-ids",
+        "call call_A: read_file {\"path\":\"a\"}\ntext: Hi\nstop: Calls\n\
+         usage: 20 (4 cached) and 9 (3 reasoning)",
+    ),
+    (
+        "items-never-heard-of-again",
+        "text: Hi\ncall call_A: list_files {\"malformed\":\"\"}\nstop: Calls\n\
+         usage: 20 (4 cached) and 9 (3 reasoning)",
+    ),
     ("items-not-added", "text: Hello\nstop: End\nusage: 20 (4 cached) and 9 (3 reasoning)"),
     (
         "items-done-only",

@@ -4,7 +4,7 @@
 use super::shapes::Fragment;
 use crate::{
     error::ModelError,
-    wire::reply::{MAX_CALLS, RawCall},
+    wire::reply::{MAX_CALLS, RawCall, Trust},
 };
 use serde_json::{Map, Value};
 
@@ -51,7 +51,7 @@ impl Fragments {
                 if self.calls.len() == MAX_CALLS {
                     return Err(ModelError::TooLarge { what: "calls", limit: MAX_CALLS });
                 }
-                self.calls.push((fragment.index, RawCall { id, name, arguments, may_be_cut: false }));
+                self.calls.push((fragment.index, RawCall { id, name, arguments, trust: Trust::AsItReads }));
             }
         }
         Ok(bytes)

@@ -10,7 +10,9 @@ use crate::{
     model::{Delta, Deltas, Reply, Stop},
     wire::{
         self, Progress, Transmission,
-        reply::{MAX_CALLS, MAX_PARTS, Place, RawCall, RawPart, Size, broke_off, done, text_in, unheard_of},
+        reply::{
+            MAX_CALLS, MAX_PARTS, Place, RawCall, RawPart, Size, Trust, broke_off, done, text_in, unheard_of,
+        },
     },
 };
 use serde_json::{Map, Value};
@@ -241,7 +243,7 @@ impl Begun {
             id: self.field("id").map(str::to_owned),
             name: self.field("name").unwrap_or_default().to_owned(),
             arguments: if self.rest.is_empty() { input } else { self.rest },
-            may_be_cut: true,
+            trust: Trust::UnlessStopped,
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::{
     error::ModelError,
-    wire::reply::{MAX_CALLS, MAX_PARTS, RawCall, text_in},
+    wire::reply::{MAX_CALLS, MAX_PARTS, RawCall, Trust, text_in},
 };
 use serde_json::{Map, Value};
 
@@ -71,8 +71,7 @@ impl Items {
 
     /// An item began.
     pub(crate) fn begin(&mut self, index: Option<u64>, said: Map<String, Value>) -> Result<(), ModelError> {
-        let known = said.get("id").and_then(Value::as_str).and_then(|id| self.of_id(id));
-        match known {
+        match self.of_id(name_of(&said)) {
             Some(at) => self.items[at].said = said,
             None => self.push(Item { index, said, ..Item::default() })?,
         }
@@ -85,8 +84,8 @@ impl Items {
         index: Option<u64>,
         said: Map<String, Value>,
     ) -> Result<Ended<'_>, ModelError> {
-        let id = said.get("id").and_then(Value::as_str);
-        let known = self.find(At { index, id }).filter(|at| !self.items[*at].is_done);
+        let known = self.find(At { index, id: name_of(&said) }, kind_of(&said));
+        let known = known.filter(|at| !self.items[*at].is_done);
         let at = known.unwrap_or(self.items.len());
         match self.items.get_mut(at) {
             Some(item) => item.said = said,
@@ -100,7 +99,7 @@ impl Items {
 
     /// A piece of an item.
     pub(crate) fn grow(&mut self, at: At<'_>, piece: Piece, text: &str) -> Result<(), ModelError> {
-        let at = match self.find(at) {
+        let at = match self.find(at, Some(piece.kind())) {
             Some(at) => at,
             None => {
                 self.push(Item { index: at.index, said: implied(piece, at.id), ..Item::default() })?;
@@ -120,24 +119,29 @@ impl Items {
 
     /// The arguments of a call are whole.
     pub(crate) fn set_arguments(&mut self, at: At<'_>, arguments: String) {
-        if let Some(at) = self.find(at) {
+        if let Some(at) = self.find(at, Some(Piece::Arguments.kind())) {
             self.items[at].arguments = arguments;
         }
     }
 
-    /// The item that an event means: by both marks, else by its number, else by its id, else the latest.
-    fn find(&self, At { index, id }: At<'_>) -> Option<usize> {
-        let both = |item: &Item| item.index == index && id.is_some() && item.id() == id;
+    /// The item that an event means: by both marks, else by its number, else by its id. An event whose marks
+    /// say nothing means the latest item of its kind that is not done: some servers leave out the one mark and
+    /// make up the other.
+    fn find(&self, At { index, id }: At<'_>, kind: Option<&str>) -> Option<usize> {
         let all = &self.items;
+        let both = |item: &Item| item.index == index && item.is_called(id);
         all.iter()
             .rposition(both)
             .or_else(|| all.iter().rposition(|item| index.is_some() && item.index == index))
-            .or_else(|| id.and_then(|id| self.of_id(id)))
-            .or_else(|| (index.is_none() && id.is_none()).then(|| all.len().checked_sub(1)).flatten())
+            .or_else(|| self.of_id(id))
+            .or_else(|| {
+                let open = |item: &Item| index.is_none() && !item.is_done && item.kind() == kind;
+                all.iter().rposition(open)
+            })
     }
 
-    fn of_id(&self, id: &str) -> Option<usize> {
-        self.items.iter().rposition(|item| item.id() == Some(id))
+    fn of_id(&self, id: Option<&str>) -> Option<usize> {
+        self.items.iter().rposition(|item| item.is_called(id))
     }
 
     fn push(&mut self, item: Item) -> Result<(), ModelError> {
@@ -153,15 +157,31 @@ impl Items {
     }
 }
 
-/// What an item must be whose piece comes before anything was said of it.
+impl Piece {
+    /// The kind of the items that have such pieces.
+    fn kind(self) -> &'static str {
+        match self {
+            Self::Text | Self::Refusal => "message",
+            Self::Arguments => "function_call",
+            Self::Reasoning => "reasoning",
+        }
+    }
+}
+
+/// An item whose piece comes before anything was said of it.
 fn implied(piece: Piece, id: Option<&str>) -> Map<String, Value> {
-    let kind = match piece {
-        Piece::Text | Piece::Refusal => "message",
-        Piece::Arguments => "function_call",
-        Piece::Reasoning => "reasoning",
-    };
     let id = id.map(|id| ("id".to_owned(), id.into()));
-    id.into_iter().chain([("type".to_owned(), kind.into())]).collect()
+    id.into_iter().chain([("type".to_owned(), piece.kind().into())]).collect()
+}
+
+/// The name under which events speak of an item: some servers know calls by their own ids alone.
+fn name_of(said: &Map<String, Value>) -> Option<&str> {
+    let field = |name: &str| said.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+    field("id").or_else(|| field("call_id"))
+}
+
+fn kind_of(said: &Map<String, Value>) -> Option<&str> {
+    said.get("type").and_then(Value::as_str)
 }
 
 impl Item {
@@ -169,13 +189,13 @@ impl Item {
         self.said.get(name).and_then(Value::as_str).filter(|text| !text.is_empty())
     }
 
-    fn id(&self) -> Option<&str> {
-        self.field("id")
+    fn is_called(&self, name: Option<&str>) -> bool {
+        name.is_some() && [self.field("id"), self.field("call_id")].contains(&name)
     }
 
     /// Its `type`.
     pub(crate) fn kind(&self) -> Option<&str> {
-        self.field("type")
+        kind_of(&self.said)
     }
 
     /// Which part of an answer its text is, where the server distinguishes.
@@ -220,18 +240,25 @@ impl Item {
         is_whole.then_some(Value::Object(self.said))
     }
 
-    /// The call. One that is not marked as complete may be cut, however it reads.
+    /// The call. One that is not marked as complete may be cut, however it reads; one that began, and of which
+    /// nothing more was ever heard, cannot be run as a call without arguments.
     pub(crate) fn into_call(self) -> RawCall {
         let arguments = match self.said.get("arguments") {
             Some(Value::String(text)) if self.is_done && !text.is_empty() => text.clone(),
             Some(object @ Value::Object(_)) => object.to_string(),
             _ => self.arguments.clone(),
         };
+        let is_complete = self.field("status").is_none_or(|status| status == "completed");
+        let trust = match self.is_done {
+            true if is_complete => Trust::AsItReads,
+            false if arguments.is_empty() => Trust::Never,
+            _ => Trust::UnlessStopped,
+        };
         RawCall {
-            id: self.field("call_id").or(self.id()).map(str::to_owned),
+            id: self.field("call_id").or(self.field("id")).map(str::to_owned),
             name: self.field("name").unwrap_or_default().to_owned(),
             arguments,
-            may_be_cut: !self.is_done || self.field("status").is_some_and(|status| status != "completed"),
+            trust,
         }
     }
 }

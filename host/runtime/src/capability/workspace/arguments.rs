@@ -21,7 +21,7 @@ pub(super) fn parse<T: DeserializeOwned>(call: &Call) -> Result<T, Problem> {
 }
 
 /// A whole number, also where a model wrote it as `3.0`, which JSON Schema counts as an integer.
-pub(super) fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<usize>, D::Error> {
+pub(in super::super) fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<usize>, D::Error> {
     let Some(number) = Option::<Number>::deserialize(deserializer)? else { return Ok(None) };
     let exact = number.as_u64().or_else(|| {
         // Beyond 2^53 a float no longer names one whole number.

@@ -1,0 +1,3 @@
+#!/bin/sh
+echo "not yet"
+exit 1

@@ -1,0 +1,3 @@
+#!/bin/sh
+echo "thinking about it"
+sleep 60
