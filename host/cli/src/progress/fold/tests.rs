@@ -1,11 +1,11 @@
-//! Whatever the tree and the room: every agent is shown or counted, exactly once.
+//! Whatever the tree and the room: every agent, with what it used, is shown or counted exactly once.
 
 use super::{Entry, Folded, fold};
 use crate::progress::{
     agent::Standing::{self, Blocked, EndedBadly, EndedWell, Queued, Running},
     tree::{
         RowId, Sum, Tree,
-        tests::{grown, standings},
+        tests::{grown, having_used, standings},
     },
 };
 use proptest::prelude::*;
@@ -72,7 +72,7 @@ fn hidden(tree: &Tree, shown: &BTreeSet<RowId>) -> BTreeMap<Option<RowId>, Sum> 
 proptest! {
     #[test]
     fn every_agent_is_shown_or_counted_exactly_once(agents in trees(), max_lines in 0..100usize) {
-        let tree = grown(&agents);
+        let tree = having_used(grown(&agents));
         let lines = fold(&tree, max_lines);
         prop_assert!(lines.len() <= max_lines);
         if max_lines == 0 || agents.is_empty() {

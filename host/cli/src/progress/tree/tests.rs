@@ -40,6 +40,12 @@ pub(in crate::progress) fn grown(agents: &[(usize, Standing)]) -> Tree {
     tree
 }
 
+/// The tree after each agent has used as many tokens as its number says.
+pub(in crate::progress) fn having_used(mut tree: Tree) -> Tree {
+    (0..tree.len()).for_each(|n| apply(&mut tree, n, &usage(n as u64)));
+    tree
+}
+
 fn spawn(tree: &mut Tree, n: usize, parent: usize) {
     let id = AgentId::nth(n as u64);
     let above = tree.find(&AgentId::nth(parent as u64)).map(|row| tree.row(row).depth);
