@@ -5,6 +5,7 @@
 
 pub mod call;
 pub mod compaction;
+pub mod digest;
 pub mod ending;
 pub mod event;
 pub mod hook;

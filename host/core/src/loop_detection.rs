@@ -64,7 +64,7 @@ fn digest(calls: &[Call]) -> Option<String> {
             digest.update(part);
         }
     }
-    Some(digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    Some(crate::digest::hex(&digest.finalize()))
 }
 
 #[cfg(test)]

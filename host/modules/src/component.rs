@@ -8,13 +8,9 @@ use crate::{
     live::{Live, Then, unexpected},
     schema::Schema,
 };
-use gg_core::call::CallSpec;
+use gg_core::{call::CallSpec, digest::sha256_hex};
 use gg_sandbox::{Sandbox, Trust};
-use sha2::{Digest, Sha256};
-use std::{
-    fmt::{self, Write},
-    sync::Arc,
-};
+use std::{fmt, sync::Arc};
 
 /// A component that fits the contract. It is shared by all modules made from it.
 pub struct Component {
@@ -111,15 +107,4 @@ fn describe(code: &Arc<Code>) -> Result<crate::bindings::types::Descriptor, Modu
         Ok(_) => Err(code.error(Hook::Describe, unexpected())),
         Err(no) => Err(code.error(Hook::Describe, no)),
     }
-}
-
-/// The SHA-256 digest of bytes, in lower-case hexadecimal digits.
-pub(crate) fn sha256_hex(bytes: &[u8]) -> String {
-    let digest = Sha256::digest(bytes);
-    let mut text = String::with_capacity(digest.len() * 2);
-    for byte in digest {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
 }

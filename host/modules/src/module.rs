@@ -2,7 +2,7 @@
 
 use crate::{
     bindings::types,
-    component::{Component, sha256_hex},
+    component::Component,
     context::{Context, Phase},
     error::{CallError, Hook, ModuleError, ModuleErrorKind},
     exchange::{Answer, Ask, Declined},
@@ -12,6 +12,7 @@ use crate::{
 };
 use gg_core::{
     call::{CallSpec, Effect},
+    digest::sha256_hex,
     window::Changes,
 };
 use gg_sandbox::{Limit, Stay, Trust};

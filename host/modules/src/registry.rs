@@ -1,9 +1,7 @@
 //! The components that there are: those built into gg, and those that a configuration names.
 
-use crate::{
-    component::{Component, sha256_hex},
-    error::LoadError,
-};
+use crate::{component::Component, error::LoadError};
+use gg_core::digest::sha256_hex;
 use gg_sandbox::{Sandbox, Trust};
 use std::{collections::BTreeMap, fs::File, io::Read, path::Path, sync::Arc, thread};
 

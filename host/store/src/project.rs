@@ -8,10 +8,9 @@ use crate::{
     error::StoreError,
     folder::{self, FileIdentity},
     queries::{signed, unsigned},
-    records::sha256_hex,
     schema::BUSY_WAIT,
 };
-use gg_core::ProfileId;
+use gg_core::{ProfileId, digest::sha256_hex};
 use rusqlite::{Connection, OpenFlags, OptionalExtension, config::DbConfig, params};
 use std::{
     fs, io,

@@ -5,10 +5,10 @@ use crate::{
     folder::RunFolder,
     list::{RunStatus, RunSummary},
     queries::Queries,
-    records::{AgentRecord, CallRecord, InboxItem, ModuleRecord, RunMeta, StartedRun, sha256_hex},
+    records::{AgentRecord, CallRecord, InboxItem, ModuleRecord, RunMeta, StartedRun},
     schema::{self, Access, versions},
 };
-use gg_core::{AgentId, Message, MessageId, Recorded, Seq, Turn, turn::Declaration};
+use gg_core::{AgentId, Message, MessageId, Recorded, Seq, Turn, digest::sha256_hex, turn::Declaration};
 use rusqlite::Connection;
 use serde_json::Value;
 use std::path::Path;

@@ -1,9 +1,10 @@
 //! What is recorded of a run beside messages and events: what resuming after a crash needs.
 
-use gg_core::{AgentId, Call, CallResult, Effect, Ending, ModuleId, ProfileId, RunId, Turn};
+use gg_core::{
+    AgentId, Call, CallResult, Effect, Ending, ModuleId, ProfileId, RunId, Turn, digest::sha256_hex,
+};
 use serde_json::Value;
-use sha2::{Digest, Sha256};
-use std::{fmt::Write, sync::Arc};
+use std::sync::Arc;
 
 /// What a run is, as it was started.
 #[derive(Clone, Debug, PartialEq)]
@@ -146,15 +147,4 @@ pub struct CallRecord {
     pub intent: Option<Intent>,
     /// Its result; absent for one that is running, or was when the run crashed.
     pub result: Option<CallResult>,
-}
-
-/// The SHA-256 of `bytes` in lower-case hexadecimal.
-pub(crate) fn sha256_hex(bytes: &[u8]) -> String {
-    let digest = Sha256::digest(bytes);
-    let mut hex = String::with_capacity(digest.len() * 2);
-    for byte in digest {
-        // Writing to a string cannot fail.
-        let _ = write!(hex, "{byte:02x}");
-    }
-    hex
 }

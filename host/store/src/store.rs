@@ -5,13 +5,13 @@ use crate::{
     error::StoreError,
     folder::{MAX_CONFIG_BYTES, RunFolder},
     queries::{Counters, Queries, signed},
-    records::{RunMeta, sha256_hex},
+    records::RunMeta,
     schema::{self, Access, versions},
     step::Step,
     subscribers::{Subscribers, Subscription},
     writer::{Files, QUEUE, Request, SharedReader, Writer},
 };
-use gg_core::{AgentId, Live, Message, MessageId, ModuleId, Recorded, RunId};
+use gg_core::{AgentId, Live, Message, MessageId, ModuleId, Recorded, RunId, digest::sha256_hex};
 use rusqlite::{Connection, params};
 use std::{
     fs::File,

@@ -6,7 +6,6 @@ use base64::{Engine, prelude::BASE64_STANDARD};
 use bytes::Bytes;
 use futures_util::{FutureExt, Stream, future::BoxFuture, stream::BoxStream};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 use std::{
     collections::BTreeMap,
     fs::{File, OpenOptions},
@@ -121,7 +120,7 @@ pub(crate) enum End {
 
 /// The digest that identifies a request's body.
 pub(crate) fn digest(body: &[u8]) -> String {
-    Sha256::digest(body).iter().map(|byte| format!("{byte:02x}")).collect()
+    gg_core::digest::sha256_hex(body)
 }
 
 /// The file that all providers of a run record into.

@@ -1,9 +1,10 @@
 //! Compacting the window: the history says what to fold, a model summarises it, the history folds it.
 
-use super::{Agent, Stop, request::sha256_hex};
+use super::{Agent, Stop};
 use crate::capability::compact::{Asker, SummaryError, summarise};
 use gg_core::{
-    Entry, Event, Live, Message, Origin, Purpose, Turn, event::CompactionReason, tokens, window::Keep,
+    Entry, Event, Live, Message, Origin, Purpose, Turn, digest::sha256_hex, event::CompactionReason, tokens,
+    window::Keep,
 };
 use gg_modules::{Phase, Summary};
 

@@ -3,11 +3,11 @@
 use super::{Agent, Stop};
 use crate::telemetry::Spend;
 use gg_core::{
-    AgentId, Event, Live, Message, Purpose, Turn, Usage, compaction::Room, event::CompactionReason, tokens,
+    AgentId, Event, Live, Message, Purpose, Turn, Usage, compaction::Room, digest::sha256_hex,
+    event::CompactionReason, tokens,
 };
 use gg_providers::{Delta, Deltas, ModelError, Reply, Request};
 use gg_store::RunStore;
-use sha2::{Digest, Sha256};
 
 impl Agent {
     /// The window's size, as the model's server would count it.
@@ -125,10 +125,6 @@ impl Agent {
         self.shared.budget.spent(&Spend { usage, cost });
         self.event(event);
     }
-}
-
-pub(super) fn sha256_hex(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Shows a reply to subscribers while it is written.
