@@ -3,6 +3,8 @@
 //! A scenario is a folder under `tests/scenarios/`: `gg.jsonc`, the scripts it names, an optional `prompt.txt`,
 //! and an optional `workspace/` that the run works on a copy of.
 
+pub mod team;
+
 use gg_core::{CallStatus, Ending, Event, Live, Recorded};
 use gg_runtime::{Launch, Observer, RunHandle, RunSummary, launch};
 use gg_sandbox::{Sandbox, SandboxOptions};

@@ -1,73 +1,13 @@
 //! Agents that put others to work: spawning, waiting, writing, and the one scheduler they share.
 
-use gg_core::{AgentId, CallStatus, Ending, Event, Live, Origin};
+use gg_core::{AgentId, CallStatus, Ending, Event, Live};
 use gg_runtime::RunHandle;
-use gg_tests::{Played, Scenario, profile};
+use gg_tests::{
+    Played, Scenario, profile,
+    team::{call, check_slots, good, lead, spawn, states, subagents, team, wait},
+};
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, BTreeSet};
-
-fn subagents(depth: u32) -> Value {
-    json!([{ "id": "subagents", "enabled": true, "params": { "maxDepth": depth } }])
-}
-
-/// An agent that may spawn `target`.
-fn lead(id: &str, targets: &[&str], depth: u32) -> Value {
-    let roster: Vec<Value> =
-        targets.iter().map(|target| json!({ "agentId": target, "scopes": ["subagent"] })).collect();
-    profile(id, json!({ "roster": roster, "capabilities": subagents(depth) }))
-}
-
-fn team(max_parallel: u32, agents: Vec<Value>, replies: Value) -> Scenario {
-    Scenario::scripted(&json!({ "maxParallel": max_parallel, "agents": agents }), &replies)
-}
-
-fn spawn(agent: &str) -> Value {
-    json!({ "name": "spawn_subagent", "arguments": { "agent": agent, "prompt": "Do your part." } })
-}
-
-fn call(name: &str, arguments: Value) -> Value {
-    json!({ "name": name, "arguments": arguments })
-}
-
-fn wait() -> Value {
-    json!({ "name": "wait_for_subagents" })
-}
-
-fn good(text: &str) -> Value {
-    call("finish", json!({ "outcome": "success", "text": text }))
-}
-
-/// The states that agents went through, in the order of the record: `a2 blocked a3`.
-fn states(played: &Played) -> Vec<String> {
-    let states = played.events.iter().filter_map(|recorded| match &recorded.event {
-        Event::AgentState { state, on } => {
-            let on: Vec<&str> = on.iter().map(AgentId::as_str).collect();
-            let state = serde_json::to_value(state).unwrap();
-            let text = format!("{} {} {}", recorded.agent.as_ref()?, state.as_str()?, on.join(" "));
-            Some(text.trim_end().to_owned())
-        }
-        Event::AgentEnded { .. } => Some(format!("{} ended", recorded.agent.as_ref()?)),
-        _ => None,
-    });
-    states.collect()
-}
-
-/// Never more run than may, and nobody runs who was not let in.
-fn check_slots(played: &Played, cap: usize) {
-    let mut running = BTreeSet::new();
-    for line in states(played) {
-        let mut words = line.split(' ');
-        let agent = words.next().unwrap().to_owned();
-        match words.next().unwrap() {
-            "running" => assert!(running.insert(agent), "{line}"),
-            _ => {
-                running.remove(&agent);
-            }
-        }
-        assert!(running.len() <= cap, "{running:?} run at once");
-    }
-    assert!(running.is_empty(), "{running:?} never ended");
-}
+use std::collections::BTreeMap;
 
 fn depths(played: &Played) -> BTreeMap<String, u32> {
     let spawned = played.events.iter().filter_map(|recorded| match &recorded.event {
@@ -206,48 +146,21 @@ async fn a_wait_that_could_never_end_is_refused_and_so_is_one_for_strangers() {
     assert!(played.summary.ending.is_good());
 }
 
-/// Whatever ends a child, its parent gets exactly one result that says so.
+/// A look is no wait: it gives up no slot, and does not claim that time was up for what is there.
 #[tokio::test]
-async fn every_way_to_end_is_a_result() {
-    let kinds = ["text", "declares", "limited", "loops", "fails", "spends"];
-    let spawns: Vec<Value> = kinds.iter().map(|kind| spawn(kind)).collect();
-    let data = json!({ "verdict": "reject", "score": 2 });
+async fn a_wait_of_no_time_only_looks() {
+    let look = call("wait_for_subagents", json!({ "timeoutMs": 0 }));
     let replies = json!([
-        { "agent": "lead", "turn": 1, "calls": spawns },
+        { "agent": "lead", "turn": 1, "calls": [spawn("slow"), look] },
         { "agent": "lead", "turn": 2, "calls": [wait()] },
-        { "agent": "lead", "turn": 3, "text": "seen" },
-        { "agent": "text", "text": "plain" },
-        { "agent": "declares",
-          "calls": [call("finish", json!({ "outcome": "failure", "text": "no", "data": data }))] },
-        { "agent": "limited", "calls": [call("list_tasks", json!({}))] },
-        { "agent": "loops", "times": 9, "calls": [call("list_tasks", json!({}))] },
-        { "agent": "fails", "error": { "kind": "auth" } },
-        { "agent": "spends", "times": 9, "calls": [call("add_task", json!({ "title": "more" }))],
-          "usage": { "input": 60, "output": 40 } },
+        { "agent": "lead", "turn": 3, "text": "done" },
+        { "agent": "slow", "text": "late" },
     ]);
-    let tasks = json!([{ "id": "tasks", "enabled": true }]);
-    let agents = vec![
-        lead("lead", &kinds, 1),
-        profile("text", json!({})),
-        profile("declares", json!({})),
-        profile("limited", json!({ "maxTurns": 1, "capabilities": tasks })),
-        profile("loops", json!({ "loopDetection": { "repeats": 2 }, "capabilities": tasks })),
-        profile("fails", json!({})),
-        profile("spends", json!({ "budget": { "tokens": 150 }, "capabilities": tasks })),
-    ];
-    let played = team(2, agents, replies).play().await;
+    let played = team(1, vec![lead("lead", &["slow"], 1), profile("slow", json!({}))], replies).play().await;
     let waits = played.results("a1", "wait_for_subagents");
-    let answer: Value = serde_json::from_str(&waits[0].1).unwrap();
-    let results = answer["results"].as_array().unwrap();
-    let how: Vec<&str> = results.iter().map(|result| result["how"].as_str().unwrap()).collect();
-    assert_eq!(how, ["text", "finished", "turn_limit", "loop", "failed", "budget"]);
-    assert_eq!(
-        results[1],
-        json!({ "id": "a3", "agent": "declares", "how": "finished", "outcome": "failure", "text": "no",
-                "data": data })
-    );
-    assert_eq!(results[5]["limit"], "tokens");
-    assert_eq!(results[5]["max"], 150.0);
+    assert_eq!(waits[0].1, r#"{"results":[],"running":["a2"],"timedOut":true}"#);
+    let blocked = states(&played).into_iter().filter(|line| line.starts_with("a1 blocked")).count();
+    assert_eq!(blocked, 1, "only the wait that follows");
 }
 
 /// Cancels an agent as soon as the record says that it is in `state`.
@@ -355,71 +268,6 @@ async fn a_wait_for_any_answers_with_the_first_and_a_deadline_with_what_there_is
             format!(r#"{{"results":[{slow}]}}"#),
         ]
     );
-}
-
-#[tokio::test]
-async fn a_message_is_read_at_the_next_turn_and_refused_once_its_receiver_has_ended() {
-    let send = |id: &str| call("send_message", json!({ "id": id, "message": "Also look at b.txt." }));
-    let replies = json!([
-        { "agent": "lead", "turn": 1, "calls": [spawn("worker")] },
-        { "agent": "lead", "turn": 2, "calls": [send("a2"), send("a1"), send("a9"), wait()] },
-        { "agent": "lead", "turn": 3, "calls": [send("a2")] },
-        { "agent": "lead", "turn": 4, "text": "done" },
-        { "agent": "worker", "turn": 1, "expect": { "contains": "Also look at b.txt." }, "text": "seen" },
-    ]);
-    let agents = vec![lead("lead", &["worker"], 1), profile("worker", json!({}))];
-    // With one slot the child is queued while it is written to.
-    let played = team(1, agents, replies).play().await;
-    let sent = played.results("a1", "send_message");
-    let statuses: Vec<CallStatus> = sent.iter().map(|(status, _)| *status).collect();
-    assert_eq!(statuses, [CallStatus::Ok, CallStatus::Refused, CallStatus::Refused, CallStatus::Refused]);
-    assert!(sent[3].1.contains("a2 no longer reads messages: it ended with a text"), "{}", sent[3].1);
-    assert!(played.summary.ending.is_good(), "{:?}", played.endings());
-}
-
-/// A message sent in the moment its receiver ends is read, or it is refused: it is never lost.
-#[tokio::test]
-async fn a_message_sent_while_its_receiver_ends_is_read_or_refused() {
-    let mut outcomes = BTreeSet::new();
-    for delay in 0..24 {
-        let send = call("send_message", json!({ "id": "a2", "message": "One more thing." }));
-        let replies = json!([
-            { "agent": "lead", "turn": 1, "calls": [spawn("worker")] },
-            { "agent": "lead", "turn": 2, "delayMs": delay % 6, "calls": [send.clone()] },
-            { "agent": "lead", "turn": 3, "calls": [send] },
-            { "agent": "lead", "turn": 4, "calls": [wait()] },
-            { "agent": "lead", "turn": 5, "text": "done" },
-            { "agent": "worker", "times": 3, "delayMs": 2, "text": "done" },
-        ]);
-        let agents = vec![lead("lead", &["worker"], 1), profile("worker", json!({}))];
-        let played = team(2, agents, replies).play().await;
-        let sent = played.results("a1", "send_message");
-        let accepted = sent.iter().filter(|(status, _)| *status == CallStatus::Ok).count();
-        let read = played.messages().iter().filter(|(origin, _)| *origin == Origin::Inbox).count();
-        assert_eq!(read, accepted, "{sent:?}");
-        outcomes.insert(accepted);
-    }
-    assert!(outcomes.iter().all(|accepted| *accepted <= 2));
-}
-
-#[tokio::test]
-async fn a_message_never_wakes_a_blocked_waiter() {
-    let send = call("send_message", json!({ "id": "a2", "message": "Hurry." }));
-    let replies = json!([
-        { "agent": "top", "turn": 1, "calls": [spawn("mid")] },
-        { "agent": "top", "turn": 2, "delayMs": 100, "calls": [send] },
-        { "agent": "top", "turn": 3, "calls": [wait()] },
-        { "agent": "top", "turn": 4, "text": "done" },
-        { "agent": "mid", "turn": 1, "calls": [spawn("leaf")] },
-        { "agent": "mid", "turn": 2, "calls": [wait()] },
-        { "agent": "mid", "turn": 3, "expect": { "contains": "Hurry." }, "text": "done" },
-        { "agent": "leaf", "text": "leaf", "delayMs": 250 },
-    ]);
-    let agents = vec![lead("top", &["mid"], 2), lead("mid", &["leaf"], 2), profile("leaf", json!({}))];
-    let played = team(3, agents, replies).play().await;
-    assert!(played.summary.ending.is_good(), "{:?}", played.endings());
-    let mid = states(&played).into_iter().filter(|line| line.starts_with("a2 ")).collect::<Vec<_>>();
-    assert_eq!(mid, ["a2 queued", "a2 running", "a2 blocked a3", "a2 running", "a2 ended"]);
 }
 
 #[tokio::test]

@@ -121,6 +121,11 @@ impl Ending {
         }
     }
 
+    /// Whether the agent itself ended its work: by a text or by `finish`.
+    pub fn is_own(&self) -> bool {
+        matches!(self, Self::Text { .. } | Self::Finished { .. })
+    }
+
     /// One sentence on how it ended, for a person.
     pub fn sentence(&self) -> String {
         match self {

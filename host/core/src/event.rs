@@ -239,6 +239,12 @@ pub enum Event {
         /// What they cost; absent where the configuration names no prices.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cost: Option<Cost>,
+        /// The last text that its model wrote, where the ending has none of its own.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        said: Option<String>,
+        /// Messages that were delivered to it and that it did not come to read.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        unread: u32,
     },
     /// The last event of a run.
     RunEnded {
@@ -249,6 +255,11 @@ pub enum Event {
         /// What each profile used.
         profiles: Vec<ProfileRollup>,
     },
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the form that serde wants")]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 impl Event {

@@ -26,7 +26,7 @@ use gg_core::{
     tokens::Calibration, window::Keep,
 };
 use gg_modules::{Access, Context, History, ModuleError, Phase};
-use gg_store::{AgentRecord, AgentStatus, InboxItem, Step, StoreError};
+use gg_store::{AgentRecord, AgentStatus, InboxItem, InboxKind, Step, StoreError};
 use held::Held;
 use holding::Opened;
 use lent::Lender;
@@ -72,6 +72,15 @@ pub(crate) struct Inbox {
     pub(crate) closed: bool,
 }
 
+impl Inbox {
+    /// Takes nothing any more. The answer is how many messages nobody will read.
+    pub(crate) fn close(&mut self) -> u32 {
+        self.closed = true;
+        let unread = self.items.iter().filter(|item| item.kind == InboxKind::Message).count();
+        u32::try_from(unread).unwrap_or(u32::MAX)
+    }
+}
+
 /// What is known of an agent beside its modules; durable with each of its steps.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Progress {
@@ -86,6 +95,9 @@ pub(crate) struct Progress {
     pub(crate) spend: Spend,
     /// The reply whose calls are not all answered yet.
     pub(crate) open_reply: Option<gg_core::MessageId>,
+    /// How it ended, while it reads what came in that moment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) declared: Option<Ending>,
     /// The text of replies that the output limit cut off, which the next reply goes on from.
     pub(crate) unfinished_text: String,
 }
@@ -110,6 +122,8 @@ pub(crate) struct Agent {
     /// The system prompt of the turn it was rendered for: once a turn, so that the room is measured on what is
     /// sent, and a module that fails in it is asked once.
     system: Option<(Turn, String)>,
+    /// The last text that its model wrote.
+    said: String,
     /// What happened since the last commit.
     step: Step,
     on_commit: OnCommit,
@@ -151,6 +165,7 @@ impl Agent {
             lender,
             progress: Progress::default(),
             system: None,
+            said: String::new(),
             step,
             on_commit: OnCommit::default(),
         };

@@ -3,6 +3,7 @@
 use crate::{
     agent::{Agent, Inbox, Stop, shared_module::SharedModule},
     leash::Leash,
+    lineages::Ended,
     profile::ReadyProfile,
     run::Shared,
 };
@@ -82,11 +83,19 @@ impl Born {
     }
 
     /// The step of an agent that ends before its first turn.
-    fn ended_before_its_first_turn(&self, ending: &Ending) -> Step {
+    fn ended_before_its_first_turn(&self, ended: &Ended) -> Step {
+        let Ended { ending, unread, .. } = ended;
         let mut step = Step::new();
         step.event(
             Some(self.id.clone()),
-            Event::AgentEnded { ending: ending.clone(), turns: 0, usage: Usage::default(), cost: None },
+            Event::AgentEnded {
+                ending: ending.clone(),
+                turns: 0,
+                usage: Usage::default(),
+                cost: None,
+                said: None,
+                unread: *unread,
+            },
         );
         step.agent(self.as_it_stands(AgentStatus::Ended(ending.clone())));
         for module in self.links.values() {
@@ -126,24 +135,24 @@ async fn live(shared: Arc<Shared>, entered: Entered, door: crate::slots::Door) {
         () = door.opened() => Ok(()),
     };
     let ended = match opened {
-        Err(ending) => end_unborn(&shared, &born, ending).await,
+        Err(ending) => end_unborn(&shared, &born, &inbox, ending).await,
         Ok(()) => {
             // A panic is a flaw of gg: it costs this agent, and whoever waits for it is told so.
             let work = AssertUnwindSafe(Box::pin(work(shared.clone(), entered)));
             match work.catch_unwind().await {
                 Ok(ended) => ended,
-                Err(_) => end_unborn(&shared, &born, lost()).await,
+                Err(_) => end_unborn(&shared, &born, &inbox, lost()).await,
             }
         }
     };
-    let ending = ended.unwrap_or_else(|error| {
+    let ended = ended.unwrap_or_else(|error| {
         let ending = Ending::Failed { error: error.to_string(), turn: Turn(0) };
         shared.fail(error);
-        ending
+        Ended { ending, said: None, unread: 0 }
     });
-    inbox.lock().await.closed = true;
+    inbox.lock().await.close();
     // Whoever waited for it stands in the queue before its slot is free, and so goes before those that are new.
-    if let Some((parent, met)) = shared.lineages.end(&born.id, &ending) {
+    if let Some((parent, met)) = shared.lineages.end(&born.id, ended) {
         let door = shared.slots.wake(&parent);
         // One that was stopped in the meantime leaves by itself.
         let _ = met.send(door);
@@ -151,8 +160,8 @@ async fn live(shared: Arc<Shared>, entered: Entered, door: crate::slots::Door) {
     shared.slots.leave(&born.id);
 }
 
-async fn work(shared: Arc<Shared>, entered: Entered) -> Result<Ending, StoreError> {
-    let born = entered.born.clone();
+async fn work(shared: Arc<Shared>, entered: Entered) -> Result<Ended, StoreError> {
+    let (born, inbox) = (entered.born.clone(), entered.inbox.clone());
     let deadline = crate::budget::wall_time(&born.profile.budget, gg_core::BudgetScope::Agent);
     let timer = deadline.map(|(ms, ending)| {
         let leash = entered.leash.clone();
@@ -163,7 +172,7 @@ async fn work(shared: Arc<Shared>, entered: Entered) -> Result<Ending, StoreErro
     });
     let ended = match Agent::start(shared.clone(), entered).await {
         Ok(agent) => agent.live().await,
-        Err(Stop::End(ending)) => end_unborn(&shared, &born, ending).await,
+        Err(Stop::End(ending)) => end_unborn(&shared, &born, &inbox, ending).await,
         Err(Stop::Store(error)) => Err(error),
     };
     drop(timer);
@@ -171,9 +180,15 @@ async fn work(shared: Arc<Shared>, entered: Entered) -> Result<Ending, StoreErro
 }
 
 /// Records an agent that ends before its first turn.
-async fn end_unborn(shared: &Shared, born: &Born, ending: Ending) -> Result<Ending, StoreError> {
-    shared.store.commit(born.ended_before_its_first_turn(&ending)).await?;
-    Ok(ending)
+async fn end_unborn(
+    shared: &Shared,
+    born: &Born,
+    inbox: &Mutex<Inbox>,
+    ending: Ending,
+) -> Result<Ended, StoreError> {
+    let ended = Ended { ending, said: None, unread: inbox.lock().await.close() };
+    shared.store.commit(born.ended_before_its_first_turn(&ended)).await?;
+    Ok(ended)
 }
 
 fn lost() -> Ending {

@@ -27,7 +27,7 @@ struct Lineage {
     leash: Leash,
     /// In the order in which they were spawned, which is that of their numbers.
     children: Vec<AgentId>,
-    ended: Option<Arc<Ending>>,
+    ended: Option<Arc<Ended>>,
     /// Its parent has been given its result.
     collected: bool,
     waiting: Option<Waiting>,
@@ -51,12 +51,22 @@ pub(crate) enum Wait {
     Told(oneshot::Receiver<Door>),
 }
 
+/// How an agent ended, and what else whoever waits for it is told.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Ended {
+    pub(crate) ending: Ending,
+    /// The last text that its model wrote, where the ending has none of its own.
+    pub(crate) said: Option<String>,
+    /// How many messages it did not come to read.
+    pub(crate) unread: u32,
+}
+
 /// A child as its parent may see it.
 #[derive(Clone, Debug)]
 pub(crate) struct Child {
     pub(crate) id: AgentId,
     pub(crate) profile: ProfileId,
-    pub(crate) ended: Option<Arc<Ending>>,
+    pub(crate) ended: Option<Arc<Ended>>,
 }
 
 /// Why an agent is not one that the asker may wait for or write to.
@@ -105,10 +115,10 @@ impl Lineages {
 
     /// An agent has ended, and that is durable. If its parent is blocked and that was what it waited for, the answer
     /// says whom to wake, and how to tell it.
-    pub(crate) fn end(&self, id: &AgentId, ending: &Ending) -> Option<(AgentId, Met)> {
+    pub(crate) fn end(&self, id: &AgentId, ended: Ended) -> Option<(AgentId, Met)> {
         let mut all = self.all();
         let lineage = all.get_mut(id)?;
-        lineage.ended = Some(Arc::new(ending.clone()));
+        lineage.ended = Some(Arc::new(ended));
         let parent_id = lineage.parent.clone()?;
         let parent = all.get_mut(&parent_id)?;
         let waiting = parent.waiting.as_mut()?;
@@ -177,8 +187,8 @@ impl Lineages {
     }
 
     /// How an agent ended, if it has.
-    pub(crate) fn ending(&self, id: &AgentId) -> Option<Arc<Ending>> {
-        self.all().get(id)?.ended.clone()
+    pub(crate) fn ending(&self, id: &AgentId) -> Option<Ending> {
+        self.all().get(id)?.ended.as_ref().map(|ended| ended.ending.clone())
     }
 
     /// The inbox of an agent.

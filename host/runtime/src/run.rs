@@ -321,7 +321,7 @@ async fn run_to_the_end(shared: Arc<Shared>, root: AgentId) -> Result<RunSummary
     let ending = shared.lineages.ending(&root).ok_or_else(|| RunError::Task(root.to_string()))?;
     let summary = RunSummary {
         run: shared.store.run_id().clone(),
-        ending: (*ending).clone(),
+        ending,
         profiles: shared.rollup.profiles(),
         elapsed_ms: u64::try_from(clock.elapsed().as_millis()).unwrap_or(u64::MAX),
     };

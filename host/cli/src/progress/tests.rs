@@ -249,7 +249,14 @@ fn a_run_from_start_to_end() {
     let ending =
         Ending::Finished { outcome: Outcome::Success, text: "It is \"lighthouse\".".into(), data: None };
     let usage = Usage { input: 13_500, cached: 3375, output: 480, reasoning: 0 };
-    feed.event(Event::AgentEnded { ending: ending.clone(), turns: 2, usage, cost: None });
+    feed.event(Event::AgentEnded {
+        ending: ending.clone(),
+        turns: 2,
+        usage,
+        cost: None,
+        said: None,
+        unread: 0,
+    });
     let profiles = vec![ProfileRollup {
         profile: "lead".into(),
         model: "qwen".into(),
@@ -282,7 +289,14 @@ fn a_last_word_is_not_shown_as_a_step_and_a_step_is_not_lost() {
     assert_eq!(said(&mut feed), ["  Perhaps I am done.", "  message: One more thing", "turn 2/20"]);
     feed.reply(2, "Done.", &[]);
     let ending = Ending::Text { text: "Done.".into() };
-    feed.event(Event::AgentEnded { ending, turns: 2, usage: Usage::default(), cost: None });
+    feed.event(Event::AgentEnded {
+        ending,
+        turns: 2,
+        usage: Usage::default(),
+        cost: None,
+        said: None,
+        unread: 0,
+    });
     assert_eq!(said(&mut feed), Vec::<String>::new());
     let (left, _) = feed.view.tree().left(1);
     assert_eq!(left, 0);

@@ -147,7 +147,15 @@ fn samples() -> Vec<Event> {
         });
     }
     for ending in endings() {
-        samples.push(Event::AgentEnded { ending, turns: 2, usage: usage(), cost: Some(Cost(0.1)) });
+        let said = Some("so far".to_owned());
+        samples.push(Event::AgentEnded {
+            ending,
+            turns: 2,
+            usage: usage(),
+            cost: Some(Cost(0.1)),
+            said,
+            unread: 1,
+        });
     }
     for sample in &samples {
         match sample {
@@ -186,7 +194,8 @@ fn recorded(event: Event) -> Map<String, Value> {
 fn optional(event: &Event) -> &'static [&'static str] {
     match event {
         Event::AgentSpawned { .. } => &["parent"],
-        Event::Usage { .. } | Event::AgentEnded { .. } => &["cost"],
+        Event::Usage { .. } => &["cost"],
+        Event::AgentEnded { .. } => &["cost", "said", "unread"],
         Event::Call { .. } => &["effect"],
         Event::Hook { .. } => &["call", "name"],
         Event::AgentState { .. } => &["on"],

@@ -152,6 +152,10 @@ impl<'a> Check<'a> {
         };
         let Ok(schema) = &known.params else { return };
         for fault in schema.check(params) {
+            // What is switched off need not say what it would need.
+            if !is_on(capability) && matches!(fault.kind, FaultKind::Missing(_)) {
+                continue;
+            }
             let code = match &fault.kind {
                 FaultKind::UnknownKey(_) => Code::UnknownParam,
                 FaultKind::Missing(_) => Code::MissingParam,

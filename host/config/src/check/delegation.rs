@@ -34,32 +34,30 @@ impl<'a> Check<'a> {
         self.root().items("agents").iter().filter_map(|agent| Some(agent.text("id")?.0)).collect()
     }
 
-    /// One depth bounds the whole run, so one is read: another one elsewhere would be read by nothing.
+    /// One depth bounds the whole run, so one is read, that of the first agent that enables `subagents`: another one
+    /// elsewhere, switched off or not, would be read by nothing.
     pub(super) fn max_depth(&mut self) {
-        let mut first: Option<(u64, String)> = None;
+        let mut depths = Vec::new();
         for agent in self.root().items("agents") {
+            let name = text::glance(agent.text("id").map_or("?", |(id, _)| id), 80);
             for capability in agent.items("capabilities") {
                 let is_subagents = capability.text("id").is_some_and(|(id, _)| id == SUBAGENTS);
-                if !is_subagents || capability.get("enabled").is_none_or(|at| at.value != true) {
-                    continue;
+                let depth = capability.get("params").and_then(|params| params.whole("maxDepth"));
+                if let Some((depth, pointer)) = depth.filter(|_| is_subagents) {
+                    let is_on = capability.get("enabled").is_some_and(|at| at.value == true);
+                    depths.push((name.clone(), depth, pointer, is_on));
                 }
-                let Some((depth, pointer)) = capability.get("params").and_then(|at| at.whole("maxDepth"))
-                else {
-                    continue;
-                };
-                let name = agent.text("id").map_or("?", |(id, _)| id);
-                match &first {
-                    None => first = Some((depth, text::glance(name, 80))),
-                    Some((kept, by)) if *kept != depth => {
-                        let message = format!(
-                            "maxDepth bounds the whole run, and agent {by:?} has set it to {kept}: this one \
-                             would be read by nothing"
-                        );
-                        let help = format!("write {kept} here, or change both");
-                        self.refuse(Code::MaxDepthConflict, &pointer, Mark::Value, message, help);
-                    }
-                    Some(_) => {}
-                }
+            }
+        }
+        let Some((by, kept, ..)) = depths.iter().find(|(.., is_on)| *is_on).cloned() else { return };
+        for (_, depth, pointer, _) in depths {
+            if depth != kept {
+                let message = format!(
+                    "maxDepth bounds the whole run, and agent {by:?} has set it to {kept}: this one would be read \
+                     by nothing"
+                );
+                let help = format!("write {kept} here, or change both");
+                self.refuse(Code::MaxDepthConflict, &pointer, Mark::Value, message, help);
             }
         }
     }

@@ -12,6 +12,10 @@ use gg_store::{InboxItem, InboxKind};
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 use tokio::sync::{Mutex, oneshot};
 
+/// How many bytes of results an answer may have for each token of its reader's window: about a third of it, at some
+/// three bytes a token, so that results do not fill the window that they are read in.
+const ANSWER_BYTES_PER_TOKEN: usize = 1;
+
 /// What became of a call: the model reads the text either way.
 enum Answer {
     Value(serde_json::Value),
@@ -71,7 +75,7 @@ impl Agent {
         let mine = self.shared.lineages.children(&self.id);
         if let Some(most) = self.profile.budget.agents.filter(|most| mine as u64 >= *most) {
             return Answer::Limit(format!(
-                "limit: you have spawned {mine} agents, and budget.agents of your profile is {most}. Do the work \
+                "limit: you have spawned as many agents as you may: budget.agents of your profile is {most}. Do the work \
                  yourself"
             ));
         }
@@ -96,7 +100,7 @@ impl Agent {
         let id = AgentId::new(&send.id);
         let child = match self.shared.lineages.child(&self.id, &id) {
             Ok(child) => child,
-            Err(why) => return Answer::Refused(subagents::not_yours(&send.id, why)),
+            Err(why) => return Answer::Refused(subagents::no_message_to(&send.id, why)),
         };
         let Some(inbox) = self.shared.lineages.inbox(&id) else {
             return Answer::Refused(ended(&child));
@@ -123,22 +127,26 @@ impl Agent {
         let ids: Vec<AgentId> = children.iter().map(|child| child.id.clone()).collect();
         let open: Vec<AgentId> =
             children.iter().filter(|child| child.ended.is_none()).map(|child| child.id.clone()).collect();
-        let is_enough = match wait.enough() {
-            Enough::All => open.is_empty(),
-            Enough::Any => open.len() < ids.len(),
-        };
-        let mut timed_out = false;
-        if !is_enough {
-            match self.block(&ids, open, &wait).await? {
-                Woken::End => {}
-                Woken::Deadline => timed_out = true,
-                // It ends with this turn, and reads this no more; the record does.
-                Woken::Stop => return Ok(Answer::Refused("the agent was stopped while it waited".into())),
-            }
+        let mut was_cut_short = false;
+        if !is_enough(wait.enough(), open.len(), ids.len()) {
+            was_cut_short = wait.timeout() == Some(Duration::ZERO)
+                || match self.block(&ids, open, &wait).await? {
+                    Woken::End => false,
+                    Woken::Deadline => true,
+                    // It ends with this turn, and reads this no more; the record does.
+                    Woken::Stop => {
+                        return Ok(Answer::Refused("the agent was stopped while it waited".into()));
+                    }
+                };
         }
         let children: Vec<Child> =
             ids.iter().filter_map(|id| self.shared.lineages.child(&self.id, id).ok()).collect();
-        let (answer, given) = subagents::results(&children, timed_out);
+        // Whoever ended while the slot was waited for counts.
+        let open = children.iter().filter(|child| child.ended.is_none()).count();
+        let timed_out = was_cut_short && !is_enough(wait.enough(), open, ids.len());
+        let window = usize::try_from(self.profile.model.context_window).unwrap_or(usize::MAX);
+        let (answer, given) =
+            subagents::results(&children, timed_out, window.saturating_mul(ANSWER_BYTES_PER_TOKEN));
         self.shared.lineages.collected(&given);
         Ok(Answer::Value(answer))
     }
@@ -206,7 +214,7 @@ impl Agent {
                 continue;
             }
             let child = self.shared.lineages.child(&self.id, &agent);
-            children.push(child.map_err(|why| subagents::not_yours(id, why))?);
+            children.push(child.map_err(|why| subagents::no_result_of(id, why))?);
         }
         Ok(children)
     }
@@ -235,7 +243,16 @@ impl Agent {
     }
 }
 
+/// Whether enough of those that are waited for have ended, while `open` of them have not.
+fn is_enough(enough: Enough, open: usize, of: usize) -> bool {
+    match enough {
+        Enough::All => open == 0,
+        Enough::Any => open < of,
+    }
+}
+
 fn ended(child: &Child) -> String {
-    let how = child.ended.as_ref().map_or_else(|| "is about to end".to_owned(), |ending| ending.sentence());
+    let ended = child.ended.as_ref();
+    let how = ended.map_or_else(|| "is about to end".to_owned(), |ended| ended.ending.sentence());
     format!("{} no longer reads messages: it {how}", child.id)
 }

@@ -1,8 +1,10 @@
 //! One turn after another, until the agent ends. The order within a turn is the one ARCHITECTURE.md gives.
 
 use super::{Agent, Stop};
-use crate::budget::agent_may_go_on;
-use gg_core::{Ending, Event, Message, Origin, Turn, event::CompactionReason, window::Keep};
+use crate::{budget::agent_may_go_on, lineages::Ended};
+use gg_core::{
+    Ending, Event, Message, Origin, Turn, call::MAX_RESULT_BYTES, event::CompactionReason, window::Keep,
+};
 use gg_providers::Stop as ReplyStop;
 use gg_store::{AgentStatus, InboxItem, InboxKind, StoreError};
 
@@ -11,44 +13,57 @@ const MAX_EMPTY_REPLIES: u32 = 2;
 
 impl Agent {
     /// Lets the agent work until it ends, and records how. Fails only if the record cannot be written.
-    pub(crate) async fn live(mut self) -> Result<Ending, StoreError> {
-        let ending = loop {
+    pub(crate) async fn live(mut self) -> Result<Ended, StoreError> {
+        let ended = loop {
             match self.turn().await {
                 Ok(()) => {}
                 Err(Stop::Store(error)) => return Err(error),
                 Err(Stop::End(ending)) => {
-                    let Some(ending) = self.ask_before_end(ending).await? else { continue };
-                    if self.close_inbox(&ending).await {
-                        break ending;
+                    let declared = self.progress.declared.take();
+                    if let Some(declared) = declared.filter(|_| !ending.is_own()) {
+                        // The turn that late messages opened came to nothing: what was declared before it stands.
+                        break self.ended(declared).await;
                     }
+                    let Some(ending) = self.ask_before_end(ending).await? else { continue };
+                    if !ending.is_own() || !self.has_something_to_read().await {
+                        break self.ended(ending).await;
+                    }
+                    self.progress.declared = Some(ending);
                 }
             }
         };
         self.event(Event::AgentEnded {
-            ending: ending.clone(),
+            ending: ended.ending.clone(),
             turns: self.progress.turns,
             usage: self.progress.spend.usage,
             cost: self.progress.spend.cost,
+            said: ended.said.clone(),
+            unread: ended.unread,
         });
         self.let_go_of_links();
-        match self.commit_as(AgentStatus::Ended(ending.clone())).await {
-            Ok(()) => Ok(ending),
+        match self.commit_as(AgentStatus::Ended(ended.ending.clone())).await {
+            Ok(()) => Ok(ended),
             Err(Stop::Store(error)) => Err(error),
-            Err(Stop::End(other)) => Ok(other),
+            Err(Stop::End(other)) => Ok(Ended { ending: other, ..ended }),
         }
     }
 
-    /// Closes the inbox, unless there is something to read first and a turn left to read it in. A message is
-    /// so either read or refused, never lost.
-    async fn close_inbox(&mut self, ending: &Ending) -> bool {
+    /// Whether there is a message to read before the agent ends, and a turn left to read it in. If there is
+    /// neither, the inbox is closed: a message is read, or refused, or its sender is told that it was not read.
+    async fn has_something_to_read(&mut self) -> bool {
         let mut inbox = self.inbox.lock().await;
-        let may_go_on = matches!(ending, Ending::Text { .. } | Ending::Finished { .. });
         let is_unread = inbox.items.iter().any(|item| item.kind == InboxKind::Message);
-        if may_go_on && is_unread && self.progress.turns < self.profile.max_turns {
-            return false;
-        }
-        inbox.closed = true;
-        true
+        let goes_on = is_unread && self.progress.turns < self.profile.max_turns;
+        inbox.closed = !goes_on;
+        goes_on
+    }
+
+    /// What whoever waits for the agent is told.
+    async fn ended(&mut self, ending: Ending) -> Ended {
+        let said = std::mem::take(&mut self.said);
+        let has_words = ending.text().is_none() && !said.is_empty();
+        let unread = self.inbox.lock().await.close();
+        Ended { ending, said: has_words.then_some(said), unread }
     }
 
     async fn turn(&mut self) -> Result<(), Stop> {
@@ -80,6 +95,9 @@ impl Agent {
         let message = Message::reply(id, reply.parts);
         let calls: Vec<_> = message.calls().cloned().collect();
         let text = message.text();
+        if !text.trim().is_empty() {
+            self.said = gg_core::text::cut_saying_so(text.clone(), MAX_RESULT_BYTES);
+        }
         if calls.is_empty() {
             return Box::pin(self.reply_without_calls(turn, message, text, &reply.stop)).await;
         }

@@ -1,6 +1,6 @@
 //! Subagents: the calls that spawn, wait and write, and what they answer. `agent/delegation.rs` carries them out.
 
-use crate::lineages::{Child, Enough, Stranger};
+use crate::lineages::{Child, Ended, Enough, Stranger};
 use gg_config::{Configuration, Profile};
 use gg_core::{AgentId, Arguments, Call, CallSpec, Effect, Ending, ProfileId, call::MAX_RESULT_BYTES, text};
 use serde::Deserialize;
@@ -72,7 +72,8 @@ pub(crate) fn specs() -> Vec<CallSpec> {
                 },
                 "timeoutMs": {
                     "type": "integer", "minimum": 0, "maximum": MAX_WAIT_MS,
-                    "description": "Go on after this many milliseconds at the latest, with what there is then."
+                    "description": "Wait this many milliseconds at most, then go on as soon as a slot is free, with \
+                                    what there is. 0: do not wait, only look."
                 }
             }),
             &[],
@@ -203,11 +204,11 @@ pub(crate) fn spawned(id: &AgentId, profile: &ProfileId) -> Value {
     json!({ "id": id, "agent": profile })
 }
 
-/// Why an agent cannot be waited for or written to.
-pub(crate) fn not_yours(id: &str, why: Stranger) -> String {
+/// Why an agent cannot be waited for.
+pub(crate) fn no_result_of(id: &str, why: Stranger) -> String {
     let id = text::glance(id, 64);
     match why {
-        Stranger::Unknown => format!("there is no agent {id:?}; use an id that {SPAWN} gave you"),
+        Stranger::Unknown => unknown(&id),
         Stranger::Itself => format!("{id:?} is you: that would never end"),
         Stranger::NotAChild => {
             format!("{id:?} is not your subagent: only the agent that spawned it gets its result")
@@ -215,16 +216,36 @@ pub(crate) fn not_yours(id: &str, why: Stranger) -> String {
     }
 }
 
+/// Why an agent cannot be written to.
+pub(crate) fn no_message_to(id: &str, why: Stranger) -> String {
+    let id = text::glance(id, 64);
+    match why {
+        Stranger::Unknown => unknown(&id),
+        Stranger::Itself => format!("{id:?} is you"),
+        Stranger::NotAChild => format!(
+            "{id:?} is not your subagent, and only those can be written to. Whoever spawned you reads your final text \
+             and data"
+        ),
+    }
+}
+
+fn unknown(id: &str) -> String {
+    format!("there is no agent {id:?}; use an id that {SPAWN} gave you")
+}
+
 /// What a wait answers: the results there are, and who is still at work. The second part says whose results are in
 /// it: those that do not fit are left for another wait.
-pub(crate) fn results(children: &[Child], timed_out: bool) -> (Value, BTreeSet<AgentId>) {
+///
+/// The answer has at most `most_bytes`.
+pub(crate) fn results(children: &[Child], timed_out: bool, most_bytes: usize) -> (Value, BTreeSet<AgentId>) {
     let mut ended: Vec<_> =
         children.iter().filter_map(|child| Some((child, child.ended.as_deref()?))).collect();
     let running: Vec<&AgentId> =
         children.iter().filter(|child| child.ended.is_none()).map(|child| &child.id).collect();
     let names: usize = children.iter().map(|child| child.id.as_str().len() + 3).sum();
-    let room = MAX_RESULT_BYTES.saturating_sub(names + ANSWER_FRAME_BYTES);
-    let left = ended.split_off(ended.len().min(room / MIN_RESULT_BYTES));
+    let room = most_bytes.min(MAX_RESULT_BYTES).saturating_sub(names + ANSWER_FRAME_BYTES);
+    let fit = (room / MIN_RESULT_BYTES).max(1);
+    let left = ended.split_off(ended.len().min(fit));
     let each = room / ended.len().max(1);
     let results: Vec<Value> = ended.iter().map(|(child, ending)| result(child, ending, each)).collect();
     let mut answer = json!({ "results": results });
@@ -242,8 +263,8 @@ pub(crate) fn results(children: &[Child], timed_out: bool) -> (Value, BTreeSet<A
 }
 
 /// One child's result, in about `room` bytes: its texts are cut where all of them would not fit in one answer.
-fn result(child: &Child, ending: &Ending, room: usize) -> Value {
-    let mut ending = ending.clone();
+fn result(child: &Child, ended: &Ended, room: usize) -> Value {
+    let mut ending = ended.ending.clone();
     if let Ending::Finished { text, data, .. } = &mut ending {
         let data_bytes = data.as_ref().map_or(0, |data| data.to_string().len());
         let left = room.saturating_sub(RESULT_FRAME_BYTES + text.len());
@@ -257,12 +278,20 @@ fn result(child: &Child, ending: &Ending, room: usize) -> Value {
     let left = room.saturating_sub(RESULT_FRAME_BYTES);
     match &mut ending {
         Ending::Text { text } | Ending::Finished { text, .. } => cut(text, left),
-        Ending::Failed { error, .. } => cut(error, left),
+        Ending::Failed { error, .. } => cut(error, left / 2),
         _ => {}
     }
     let mut value = json!({ "id": child.id, "agent": child.profile });
     if let (Some(value), Ok(Value::Object(ending))) = (value.as_object_mut(), serde_json::to_value(&ending)) {
         value.extend(ending);
+        if let Some(said) = &ended.said {
+            let mut said = said.clone();
+            cut(&mut said, left / 2);
+            value.insert("text".into(), Value::String(said));
+        }
+        if ended.unread > 0 {
+            value.insert("unreadMessages".into(), json!(ended.unread));
+        }
     }
     value
 }
@@ -283,7 +312,8 @@ mod tests {
     use std::sync::Arc;
 
     fn child(n: u64, ended: Option<Ending>) -> Child {
-        Child { id: AgentId::nth(n), profile: "reader".into(), ended: ended.map(Arc::new) }
+        let ended = ended.map(|ending| Arc::new(Ended { ending, said: None, unread: 0 }));
+        Child { id: AgentId::nth(n), profile: "reader".into(), ended }
     }
 
     #[test]
@@ -296,7 +326,7 @@ mod tests {
         let children =
             [child(2, Some(finished)), child(3, None), child(4, Some(Ending::TurnLimit { limit: 5 }))];
         assert_eq!(
-            results(&children, true).0,
+            results(&children, true, usize::MAX).0,
             json!({
                 "results": [
                     { "id": "a2", "agent": "reader", "how": "finished", "outcome": "failure", "text": "no",
@@ -313,7 +343,7 @@ mod tests {
     fn many_long_results_fit_into_one_answer_and_say_that_they_were_cut() {
         let long = || Some(Ending::Text { text: "\"ñ\n".repeat(20_000) });
         let children: Vec<Child> = (2..40).map(|n| child(n, long())).collect();
-        let (answer, given) = results(&children, false);
+        let (answer, given) = results(&children, false, usize::MAX);
         assert_eq!((answer["results"].as_array().unwrap().len(), given.len()), (38, 38));
         assert!(answer.to_string().len() <= MAX_RESULT_BYTES, "{}", answer.to_string().len());
     }
@@ -325,7 +355,7 @@ mod tests {
             .collect();
         let mut answers = 0;
         while !children.is_empty() {
-            let (answer, given) = results(&children, false);
+            let (answer, given) = results(&children, false, usize::MAX);
             assert!(answer.to_string().len() <= MAX_RESULT_BYTES, "{}", answer.to_string().len());
             assert!(!given.is_empty());
             children.retain(|child| !given.contains(&child.id));

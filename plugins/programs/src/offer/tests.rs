@@ -134,7 +134,7 @@ fn the_oldest_go_first_and_are_said_to_be_gone() {
     let second = record(&mut library, &text(514), "");
     assert_eq!(ids(&mut library), [second.clone(), first]);
     let third = record(&mut library, &text(600), &text(11));
-    assert_eq!(ids(&mut library), [third.clone()]);
+    assert_eq!(ids(&mut library), std::slice::from_ref(&third));
     assert_eq!(
         library.call("read_program", json!({"id": third})).unwrap().value["outcome"],
         format!("{}\n[1 bytes more were not kept]", text(10))

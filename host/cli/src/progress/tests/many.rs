@@ -49,7 +49,17 @@ impl Feed {
     }
 
     fn ends(&mut self, agent: u64, ending: Ending) {
-        self.of(agent, Event::AgentEnded { ending, turns: 1, usage: Usage::default(), cost: None });
+        self.of(
+            agent,
+            Event::AgentEnded {
+                ending,
+                turns: 1,
+                usage: Usage::default(),
+                cost: None,
+                said: None,
+                unread: 0,
+            },
+        );
     }
 
     /// The root is blocked on a hundred, of which some have ended, four run, and one leads others.

@@ -13,7 +13,7 @@ fn state(state: AgentState) -> Event {
 }
 
 fn end(ending: Ending) -> Event {
-    AgentEnded { ending, turns: 1, usage: Usage::default(), cost: None }
+    AgentEnded { ending, turns: 1, usage: Usage::default(), cost: None, said: None, unread: 0 }
 }
 
 /// The event that brings a queued agent there.
