@@ -2,7 +2,7 @@
 
 use super::{
     agent::{Activity, Standing},
-    fold::fold,
+    fold::fold_at_work,
     table::{Style, Tense, table},
     view::View,
 };
@@ -58,7 +58,7 @@ pub(crate) fn area(view: &View, size: Size, now: Duration) -> Vec<Line> {
     let notes = notes(view);
     let for_tree = (rows / 2).min(room.saturating_sub(below.len() + notes.len()));
     let style = Style { columns, now, tense: Tense::Now, headed: false };
-    below.extend(table(view.tree(), &fold(view.tree(), for_tree), style));
+    below.extend(table(view.tree(), &fold_at_work(view.tree(), for_tree), style));
     below.extend(notes);
     // A sixth of the height: the finished lines above stay in sight.
     let for_tail = (rows / 6).min(room.saturating_sub(below.len()));

@@ -1,7 +1,10 @@
 //! Which agents of a tree are shown where there is not room for all: every agent either has a line, or is
 //! counted in exactly one.
 
-use super::tree::{RowId, Sum, Tree};
+use super::{
+    agent::Standing,
+    tree::{RowId, Sum, Tree},
+};
 use std::collections::BTreeMap;
 
 /// How many agents that found no room are tried before it is given up: smaller branches that would still fit
@@ -65,6 +68,20 @@ pub(crate) fn fold(tree: &Tree, max_lines: usize) -> Vec<Folded> {
         }
     }
     shown.lines()
+}
+
+/// The same of a run at work: whoever runs too deep for a line below all those above it stands last, by itself, so
+/// that one who is at work is always seen.
+pub(crate) fn fold_at_work(tree: &Tree, max_lines: usize) -> Vec<Folded> {
+    let folded = fold(tree, max_lines);
+    let is_shown = |row: RowId| folded.iter().any(|line| line.entry == Entry::Row(row));
+    let Some(first) = tree.of(Standing::Running).next() else { return folded };
+    if max_lines < 2 || tree.of(Standing::Running).any(is_shown) {
+        return folded;
+    }
+    let mut folded = fold(tree, max_lines - 1);
+    folded.push(Folded { rails: Rails::default(), entry: Entry::Row(first) });
+    folded
 }
 
 /// Which rows have lines. Where not all children of one have, a line counts the others.

@@ -1,6 +1,6 @@
 //! Whatever the tree and the room: every agent, with what it used, is shown or counted exactly once.
 
-use super::{Entry, Folded, fold};
+use super::{Entry, Folded, fold, fold_at_work};
 use crate::progress::{
     agent::Standing::{self, Blocked, EndedBadly, EndedWell, Queued, Running},
     tree::{
@@ -160,4 +160,19 @@ fn a_chain_longer_than_the_room_is_counted() {
     agents.extend([(30, Running), (0, Queued)]);
     let tree = grown(&agents);
     assert_eq!(numbers(&fold(&tree, 5), &tree), ["a0", "a1", "a2", "+29", "a32"]);
+}
+
+#[test]
+fn one_who_runs_at_the_bottom_of_a_deep_tree_is_seen() {
+    let mut agents: Vec<(usize, Standing)> = (0..50).map(|n: usize| (n.wrapping_sub(1), Blocked)).collect();
+    agents[49].1 = Running;
+    let tree = grown(&agents);
+    let lines = fold_at_work(&tree, 12);
+    assert_eq!(lines.len(), 12);
+    let seen = shown(&lines);
+    assert!(seen.iter().any(|row| tree.of(Running).any(|running| running == *row)), "{lines:?}");
+    // Where somebody at work has a line anyway, nothing changes.
+    agents[3].1 = Running;
+    let tree = grown(&agents);
+    assert_eq!(fold_at_work(&tree, 12), fold(&tree, 12));
 }
