@@ -6,7 +6,10 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a measurement that cannot be made has to stop")]
 
-use gg_tests::{Scenario, profile};
+use gg_tests::{
+    profile,
+    team::{call, good, lead, spawn, team, with_modules},
+};
 use serde_json::{Value, json};
 use std::{env, fs, path::Path, process::Command, time::Instant};
 
@@ -90,44 +93,23 @@ fn run(command: &mut Command) -> Cost {
 /// The job in gg: the parent spawns all children in one turn and collects them, a hundred at a time; each child takes
 /// three turns with one call each.
 fn job() {
-    let modules = |more: Vec<Value>| {
-        let mut all = vec![
-            json!({ "id": "tasks", "enabled": true }),
-            json!({ "id": "notebook", "enabled": true }),
-            json!({ "id": "memories", "enabled": true }),
-        ];
-        all.extend(more);
-        all
-    };
-    let subagents = json!({ "id": "subagents", "enabled": true, "params": { "maxDepth": 1 } });
-    let mut parent = profile(
-        "parent",
-        json!({
-            "roster": [{ "agentId": "child", "scopes": ["subagent"] }],
-            "capabilities": modules(vec![subagents]),
-        }),
-    );
+    let mut parent = with_modules(lead("parent", &["child"], 1));
     parent["model"]["contextWindow"] = json!(1_000_000);
-    let child = profile("child", json!({ "capabilities": modules(vec![]) }));
-    let spawn =
-        json!({ "name": "spawn_subagent", "arguments": { "agent": "child", "prompt": "Do your part." } });
-    let mut replies = vec![json!({ "agent": "parent", "calls": vec![spawn; CHILDREN as usize] })];
+    let child = with_modules(profile("child", json!({})));
+    let mut replies = vec![json!({ "agent": "parent", "calls": vec![spawn("child"); CHILDREN as usize] })];
     for first in (2..CHILDREN + 2).step_by(WAIT as usize) {
         let ids: Vec<String> = (first..first + WAIT).map(|n| format!("a{n}")).collect();
-        let wait = json!({ "name": "wait_for_subagents", "arguments": { "ids": ids } });
+        let wait = call("wait_for_subagents", json!({ "ids": ids }));
         replies.push(json!({ "agent": "parent", "calls": [wait] }));
     }
     replies.push(json!({ "agent": "parent", "text": "done" }));
     let note = |turn: u32| {
-        let arguments = json!({ "title": format!("turn {turn}") });
-        json!({ "agent": "child", "turn": turn, "times": CHILDREN,
-                "calls": [{ "name": "add_task", "arguments": arguments }] })
+        let add = call("add_task", json!({ "title": format!("turn {turn}") }));
+        json!({ "agent": "child", "turn": turn, "times": CHILDREN, "calls": [add] })
     };
-    let finish = json!({ "name": "finish", "arguments": { "outcome": "success", "text": "done" } });
     replies.extend([note(1), note(2)]);
-    replies.push(json!({ "agent": "child", "turn": 3, "times": CHILDREN, "calls": [finish] }));
-    let configuration = json!({ "maxParallel": WIDTH, "agents": [parent, child] });
-    let scenario = Scenario::scripted(&configuration, &Value::Array(replies));
+    replies.push(json!({ "agent": "child", "turn": 3, "times": CHILDREN, "calls": [good("done")] }));
+    let scenario = team(WIDTH, vec![parent, child], Value::Array(replies));
 
     let before = cpu_seconds();
     let clock = Instant::now();

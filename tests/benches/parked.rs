@@ -6,8 +6,11 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a measurement that cannot be made has to stop")]
 
 use gg_core::{AgentState, Event, Live};
-use gg_tests::{Scenario, profile, registry};
-use serde_json::{Value, json};
+use gg_tests::{
+    profile, registry,
+    team::{lead, spawn, team, wait, with_modules},
+};
+use serde_json::json;
 use std::{env, fs};
 
 /// The agents that wait.
@@ -18,39 +21,24 @@ const WIDTH: u32 = 64;
 
 fn main() {
     let count = env::var("GG_BENCH_PARKED").ok().and_then(|count| count.parse().ok()).unwrap_or(AGENTS);
-    let modules = |more: Vec<Value>| {
-        let mut all = vec![
-            json!({ "id": "tasks", "enabled": true }),
-            json!({ "id": "notebook", "enabled": true }),
-            json!({ "id": "memories", "enabled": true }),
-        ];
-        all.extend(more);
-        all
-    };
-    let subagents = json!({ "id": "subagents", "enabled": true, "params": { "maxDepth": 2 } });
-    let lead = |id: &str, target: &str| {
-        let roster = json!([{ "agentId": target, "scopes": ["subagent"] }]);
-        let mut lead =
-            profile(id, json!({ "roster": roster, "capabilities": modules(vec![subagents.clone()]) }));
+    let waiting = |id: &str, target: &str| {
+        let mut lead = with_modules(lead(id, &[target], 2));
         lead["model"]["contextWindow"] = json!(10_000_000);
         lead
     };
-    let spawn = |agent: &str| json!({ "name": "spawn_subagent", "arguments": { "agent": agent, "prompt": "Do your part." } });
-    let wait = json!({ "name": "wait_for_subagents" });
     let task = json!({ "name": "add_task", "arguments": { "title": "wait for the child" } });
     let replies = json!([
         { "agent": "root", "turn": 1, "calls": vec![spawn("mid"); count] },
-        { "agent": "root", "turn": 2, "calls": [wait] },
-        { "agent": "mid", "turn": 1, "times": count, "calls": [task, spawn("leaf"), wait] },
+        { "agent": "root", "turn": 2, "calls": [wait()] },
+        { "agent": "mid", "turn": 1, "times": count, "calls": [task, spawn("leaf"), wait()] },
         { "agent": "leaf", "times": count, "text": "done", "delayMs": 600_000 },
     ]);
-    let agents = [
-        lead("root", "mid"),
-        lead("mid", "leaf"),
-        profile("leaf", json!({ "persistent": true, "capabilities": modules(vec![]) })),
+    let agents = vec![
+        waiting("root", "mid"),
+        waiting("mid", "leaf"),
+        with_modules(profile("leaf", json!({ "persistent": true }))),
     ];
-    let configuration = json!({ "maxParallel": WIDTH, "agents": agents });
-    let scenario = Scenario::scripted(&configuration, &replies);
+    let scenario = team(WIDTH, agents, replies);
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(async {
         let before = resident();

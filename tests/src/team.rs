@@ -10,6 +10,13 @@ pub fn subagents(depth: u32) -> Value {
     json!([{ "id": "subagents", "enabled": true, "params": { "maxDepth": depth } }])
 }
 
+/// The profile, which then also holds the modules `tasks`, `notebook` and `memories`: four with its history.
+pub fn with_modules(mut profile: Value) -> Value {
+    let capabilities = profile["capabilities"].as_array_mut().unwrap();
+    capabilities.extend(["tasks", "notebook", "memories"].map(|id| json!({ "id": id, "enabled": true })));
+    profile
+}
+
 /// An agent that may spawn `target`.
 pub fn lead(id: &str, targets: &[&str], depth: u32) -> Value {
     let roster: Vec<Value> =

@@ -1,45 +1,31 @@
 //! Agents that wait hold no instances. A file of its own, because it counts those of the whole process.
 
 use gg_core::{Event, Live};
-use gg_tests::{Scenario, profile, registry};
-use serde_json::{Value, json};
+use gg_tests::{
+    profile, registry,
+    team::{call, lead, spawn, team, wait, with_modules},
+};
+use serde_json::json;
 
 #[tokio::test]
 async fn a_queued_or_blocked_agent_holds_no_instance_of_any_module() {
-    let modules = |more: Value| {
-        let mut all = json!([
-            { "id": "tasks", "enabled": true },
-            { "id": "notebook", "enabled": true },
-            { "id": "memories", "enabled": true },
-        ]);
-        all.as_array_mut().unwrap().extend(more.as_array().unwrap().clone());
-        all
-    };
-    let subagents = json!([{ "id": "subagents", "enabled": true, "params": { "maxDepth": 2 } }]);
-    let lead = |id: &str, target: &str| {
-        let roster = json!([{ "agentId": target, "scopes": ["subagent"] }]);
-        profile(id, json!({ "roster": roster, "capabilities": modules(subagents.clone()) }))
-    };
-    let spawn = |agent: &str| json!({ "name": "spawn_subagent", "arguments": { "agent": agent, "prompt": "Do your part." } });
-    let add = json!({ "name": "add_task", "arguments": { "title": "wait" } });
-    let wait = json!({ "name": "wait_for_subagents" });
+    let add = call("add_task", json!({ "title": "wait" }));
     let replies = json!([
         { "agent": "top", "turn": 1, "calls": [add, spawn("mid")] },
-        { "agent": "top", "turn": 2, "calls": [wait] },
-        { "agent": "top", "turn": 3, "calls": [{ "name": "list_tasks" }] },
+        { "agent": "top", "turn": 2, "calls": [wait()] },
+        { "agent": "top", "turn": 3, "calls": [call("list_tasks", json!({}))] },
         { "agent": "top", "turn": 4, "expect": { "results": { "list_tasks": "wait" } }, "text": "done" },
-        { "agent": "mid", "turn": 1, "calls": [spawn("leaf"), spawn("leaf"), wait] },
+        { "agent": "mid", "turn": 1, "calls": [spawn("leaf"), spawn("leaf"), wait()] },
         { "agent": "mid", "turn": 2, "text": "done" },
         { "agent": "leaf", "times": 2, "text": "done", "delayMs": 100 },
     ]);
-    let agents = [
-        lead("top", "mid"),
-        lead("mid", "leaf"),
-        profile("leaf", json!({ "capabilities": modules(json!([])) })),
+    let agents = vec![
+        with_modules(lead("top", &["mid"], 2)),
+        with_modules(lead("mid", &["leaf"], 2)),
+        with_modules(profile("leaf", json!({}))),
     ];
-    let configuration = json!({ "maxParallel": 1, "agents": agents });
     let (count, counted) = tokio::sync::oneshot::channel();
-    let played = Scenario::scripted(&configuration, &replies)
+    let played = team(1, agents, replies)
         .play_with(|handle| {
             let mut seen = handle.subscribe(1000);
             tokio::spawn(async move {

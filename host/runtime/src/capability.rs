@@ -6,7 +6,7 @@ pub(crate) mod shell;
 pub(crate) mod subagents;
 pub(crate) mod workspace;
 
-use gg_config::{CompactionParams, Feature, Kind, ShellParams, SubagentsParams, WorkspaceParams};
+use gg_config::{CompactionParams, Feature, Kind, ShellParams, WorkspaceParams};
 
 /// The capabilities that the host itself carries out, as the launch check wants to know them. The kinds of
 /// modules come from their components.
@@ -40,17 +40,6 @@ pub fn host_kinds() -> Vec<Kind> {
             calls: vec![compact::spec()],
             state_format: None,
         },
-        Kind {
-            kind: subagents::CAPABILITY.into(),
-            title: "Subagents".into(),
-            params: SubagentsParams::schema(),
-            features: vec![Feature {
-                name: subagents::FEATURE_MESSAGING.into(),
-                description: "Offers the call `send_message`. Off: an agent spawns and waits.".into(),
-                enabled: true,
-            }],
-            calls: subagents::specs(),
-            state_format: None,
-        },
+        subagents::kind(),
     ]
 }

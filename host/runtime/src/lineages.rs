@@ -15,6 +15,16 @@ pub(crate) enum Enough {
     Any,
 }
 
+impl Enough {
+    /// Whether that is so while `open` of so many have not ended.
+    pub(crate) fn is_met(self, open: usize, of: usize) -> bool {
+        match self {
+            Self::All => open == 0,
+            Self::Any => open < of,
+        }
+    }
+}
+
 /// The agents of a run that ever came to be.
 #[derive(Debug, Default)]
 pub(crate) struct Lineages(Mutex<HashMap<AgentId, Lineage>>);
@@ -36,6 +46,8 @@ struct Lineage {
 #[derive(Debug)]
 struct Waiting {
     on: HashSet<AgentId>,
+    /// How many were waited for at first.
+    of: usize,
     enough: Enough,
     met: Met,
 }
@@ -122,8 +134,7 @@ impl Lineages {
         let parent_id = lineage.parent.clone()?;
         let parent = all.get_mut(&parent_id)?;
         let waiting = parent.waiting.as_mut()?;
-        let counts = waiting.on.remove(id);
-        if counts && (waiting.enough == Enough::Any || waiting.on.is_empty()) {
+        if waiting.on.remove(id) && waiting.enough.is_met(waiting.on.len(), waiting.of) {
             return parent.waiting.take().map(|waiting| (parent_id, waiting.met));
         }
         None
@@ -135,12 +146,12 @@ impl Lineages {
         let mut all = self.all();
         let open: HashSet<AgentId> =
             on.iter().filter(|id| all.get(*id).is_some_and(|child| child.ended.is_none())).cloned().collect();
-        if open.is_empty() || (enough == Enough::Any && open.len() < on.len()) {
+        if enough.is_met(open.len(), on.len()) {
             return Wait::Over;
         }
         let (met, told) = oneshot::channel();
         if let Some(parent) = all.get_mut(parent) {
-            parent.waiting = Some(Waiting { on: open, enough, met });
+            parent.waiting = Some(Waiting { on: open, of: on.len(), enough, met });
         }
         Wait::Told(told)
     }

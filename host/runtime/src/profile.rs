@@ -1,7 +1,7 @@
 //! A profile made ready to run: its models, its components and the calls it offers.
 
 use crate::{
-    capability::{compact, finish, host_kinds, shell, subagents, workspace},
+    capability::{compact, finish, shell, subagents, workspace},
     hooks::Hooks,
     scope::Scope,
 };
@@ -162,10 +162,8 @@ impl ReadyProfile {
                     }
                 }
                 subagents::CAPABILITY => {
-                    let kinds = host_kinds();
-                    let kind = kinds.iter().find(|kind| kind.kind == subagents::CAPABILITY);
-                    let offered =
-                        kind.into_iter().flat_map(|kind| kind.offered(&capability.features, profile.reach()));
+                    let kind = subagents::kind();
+                    let offered = kind.offered(&capability.features, profile.reach());
                     tools.extend(offered.map(|spec| {
                         (subagents::with_roster(spec.clone(), profile, configuration), Route::Subagents)
                     }));

@@ -1,16 +1,16 @@
 //! Spawning, waiting and writing to others. What is said is in `capability/subagents.rs`.
 
-use super::{Agent, Inbox, Stop};
+use super::{Agent, Stop};
 use crate::{
     capability::subagents::{self, Send, Spawn, Wait},
     life::Born,
-    lineages::{self, Child, Enough},
+    lineages::{self, Child},
     slots::Door,
 };
 use gg_core::{AgentId, AgentState, Call, CallResult, CallStatus, Event, Turn};
 use gg_store::{InboxItem, InboxKind};
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
-use tokio::sync::{Mutex, oneshot};
+use std::{collections::BTreeSet, time::Duration};
+use tokio::sync::oneshot;
 
 /// How many bytes of results an answer may have for each token of its reader's window: about a third of it, at some
 /// three bytes a token, so that results do not fill the window that they are read in.
@@ -105,7 +105,6 @@ impl Agent {
         let Some(inbox) = self.shared.lineages.inbox(&id) else {
             return Answer::Refused(ended(&child));
         };
-        let inbox: Arc<Mutex<Inbox>> = inbox;
         let inbox = inbox.lock_owned().await;
         if inbox.closed {
             return Answer::Refused(ended(&child));
@@ -128,7 +127,7 @@ impl Agent {
         let open: Vec<AgentId> =
             children.iter().filter(|child| child.ended.is_none()).map(|child| child.id.clone()).collect();
         let mut was_cut_short = false;
-        if !is_enough(wait.enough(), open.len(), ids.len()) {
+        if !wait.enough().is_met(open.len(), ids.len()) {
             was_cut_short = wait.timeout() == Some(Duration::ZERO)
                 || match self.block(&ids, open, &wait).await? {
                     Woken::End => false,
@@ -143,7 +142,7 @@ impl Agent {
             ids.iter().filter_map(|id| self.shared.lineages.child(&self.id, id).ok()).collect();
         // Whoever ended while the slot was waited for counts.
         let open = children.iter().filter(|child| child.ended.is_none()).count();
-        let timed_out = was_cut_short && !is_enough(wait.enough(), open, ids.len());
+        let timed_out = was_cut_short && !wait.enough().is_met(open, ids.len());
         let window = usize::try_from(self.profile.model.context_window).unwrap_or(usize::MAX);
         let (answer, given) =
             subagents::results(&children, timed_out, window.saturating_mul(ANSWER_BYTES_PER_TOKEN));
@@ -240,14 +239,6 @@ impl Agent {
             held.hibernate();
         }
         self.system = None;
-    }
-}
-
-/// Whether enough of those that are waited for have ended, while `open` of them have not.
-fn is_enough(enough: Enough, open: usize, of: usize) -> bool {
-    match enough {
-        Enough::All => open == 0,
-        Enough::Any => open < of,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Subagents: the calls that spawn, wait and write, and what they answer. `agent/delegation.rs` carries them out.
 
 use crate::lineages::{Child, Ended, Enough, Stranger};
-use gg_config::{Configuration, Profile};
+use gg_config::{Configuration, Feature, Kind, Profile, SubagentsParams};
 use gg_core::{AgentId, Arguments, Call, CallSpec, Effect, Ending, ProfileId, call::MAX_RESULT_BYTES, text};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -10,7 +10,7 @@ use std::{collections::BTreeSet, time::Duration};
 /// The id of the capability.
 pub(crate) const CAPABILITY: &str = "subagents";
 /// The feature that offers [`SEND`].
-pub(crate) const FEATURE_MESSAGING: &str = "messaging";
+const FEATURE_MESSAGING: &str = "messaging";
 /// Puts an agent of the roster to work.
 pub(crate) const SPAWN: &str = "spawn_subagent";
 /// Waits for results.
@@ -38,8 +38,24 @@ const MIN_RESULT_BYTES: usize = 500;
 /// What an answer takes beside its results and ids, in bytes.
 const ANSWER_FRAME_BYTES: usize = 512;
 
+/// The capability, as the launch check knows it. Which of its calls an agent is offered depends on its roster.
+pub(crate) fn kind() -> Kind {
+    Kind {
+        kind: CAPABILITY.into(),
+        title: "Subagents".into(),
+        params: SubagentsParams::schema(),
+        features: vec![Feature {
+            name: FEATURE_MESSAGING.into(),
+            description: "Offers the call `send_message`. Off: an agent spawns and waits.".into(),
+            enabled: true,
+        }],
+        calls: specs(),
+        state_format: None,
+    }
+}
+
 /// The calls, as they are before a roster is known.
-pub(crate) fn specs() -> Vec<CallSpec> {
+fn specs() -> Vec<CallSpec> {
     let spawn = "Put another agent to work on its own, with a brief that says everything it needs: it knows \
                  nothing of this conversation. Answers with its id at once; collect its result with \
                  `wait_for_subagents`. It works in the same workspace as you and beside you, so briefs must not \
