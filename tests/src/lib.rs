@@ -3,11 +3,12 @@
 //! A scenario is a folder under `tests/scenarios/`: `gg.jsonc`, the scripts it names, an optional `prompt.txt`,
 //! and an optional `workspace/` that the run works on a copy of.
 
+pub mod meter;
 pub mod team;
 
 use gg_core::{CallStatus, Ending, Event, Live, Recorded};
 use gg_runtime::{Launch, Observer, RunHandle, RunSummary, launch};
-use gg_sandbox::{Sandbox, SandboxOptions};
+use gg_sandbox::{Limits, Sandbox, SandboxOptions};
 use serde_json::{Value, json};
 use std::{
     collections::BTreeMap,
@@ -32,19 +33,17 @@ pub fn root() -> PathBuf {
 /// One registry for a whole test binary, because compiling the built-in components is the slow part.
 pub fn registry() -> Arc<gg_modules::Registry> {
     static REGISTRY: OnceLock<Arc<gg_modules::Registry>> = OnceLock::new();
-    REGISTRY
-        .get_or_init(|| {
-            // Kept between processes: a test runner may give each test one of its own.
-            let cache_dir = root().join("bin/compiled");
-            fs::create_dir_all(&cache_dir).unwrap();
-            let options = SandboxOptions {
-                cache_dir: Some(cache_dir.canonicalize().unwrap()),
-                ..SandboxOptions::default()
-            };
-            let sandbox = Sandbox::new(options).unwrap();
-            Arc::new(gg_modules::Registry::new(sandbox).unwrap())
-        })
-        .clone()
+    REGISTRY.get_or_init(|| registry_with(Limits::default())).clone()
+}
+
+/// A registry whose components run under these limits.
+pub fn registry_with(limits: Limits) -> Arc<gg_modules::Registry> {
+    // Kept between processes: a test runner may give each test one of its own.
+    let cache_dir = root().join("bin/compiled");
+    fs::create_dir_all(&cache_dir).unwrap();
+    let cache_dir = Some(cache_dir.canonicalize().unwrap());
+    let sandbox = Sandbox::new(SandboxOptions { cache_dir, limits, ..SandboxOptions::default() }).unwrap();
+    Arc::new(gg_modules::Registry::new(sandbox).unwrap())
 }
 
 /// A scenario made ready to run, in folders of its own.
@@ -86,8 +85,13 @@ impl Scenario {
 
     /// A configuration given as text, with paths relative to `base`.
     pub fn of(base: &Path, text: &str, prompt: &str) -> Self {
+        Self::of_with(base, text, prompt, &registry())
+    }
+
+    /// The same, with components of this registry.
+    pub fn of_with(base: &Path, text: &str, prompt: &str, registry: &Arc<gg_modules::Registry>) -> Self {
         let source = gg_config::Source::parse("gg.jsonc", text).unwrap_or_else(|all| panic!("{all:#?}"));
-        let gathered = launch::gather(&source, base, &registry());
+        let gathered = launch::gather(&source, base, registry);
         let configuration =
             gg_config::check(&source, &gathered.catalogue).unwrap_or_else(|all| panic!("{all:#?}"));
         let folder = tempfile::tempdir().unwrap();
@@ -163,7 +167,8 @@ pub fn recorded(dir: &Path) -> Vec<Arc<Recorded>> {
     reader.events_from(gg_core::Seq(1)).map(|event| Arc::new(event.unwrap())).collect()
 }
 
-fn copy(from: &Path, to: &Path) {
+/// Copies a folder with all that is in it. One that is not there counts as empty.
+pub fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     let Ok(entries) = fs::read_dir(from) else { return };
     for entry in entries {
@@ -208,6 +213,40 @@ impl Played {
         let results = messages.flat_map(|message| message.call_results());
         let mine = results.filter(|result| result.name == call);
         mine.map(|result| (result.status, result.content.clone())).collect()
+    }
+
+    /// The texts of this origin in an agent's stream.
+    pub fn told(&self, agent: &str, origin: gg_core::Origin) -> Vec<String> {
+        let of_agent = self
+            .events
+            .iter()
+            .filter(|recorded| recorded.agent.as_ref().is_some_and(|its| its.as_str() == agent));
+        let texts = of_agent.filter_map(|recorded| match &recorded.event {
+            Event::Message { message, .. } if message.origin == origin => Some(message.transcript()),
+            _ => None,
+        });
+        texts.collect()
+    }
+
+    /// The names of the calls that each of an agent's requests offered.
+    pub fn offered(&self, agent: &str) -> Vec<Vec<String>> {
+        let requests = self.events.iter().filter_map(|recorded| match &recorded.event {
+            Event::Request { calls, .. } if recorded.agent.as_ref()?.as_str() == agent => Some(calls.clone()),
+            _ => None,
+        });
+        requests.collect()
+    }
+
+    /// Of each agent, in the order of their coming to be: its id, its profile, its parent and its depth.
+    pub fn spawned(&self) -> Vec<(String, String, String, u32)> {
+        let spawned = self.events.iter().filter_map(|recorded| match &recorded.event {
+            Event::AgentSpawned { profile, parent, depth, .. } => {
+                let parent = parent.as_ref().map_or("-", |parent| parent.as_str());
+                Some((recorded.agent.as_ref()?.to_string(), profile.to_string(), parent.to_owned(), *depth))
+            }
+            _ => None,
+        });
+        spawned.collect()
     }
 
     /// The texts of the messages that entered the agent's window, with their origins.
@@ -258,10 +297,20 @@ fn line(event: &Event) -> Option<String> {
         Event::Compaction { reason, folded, summaries, .. } => {
             format!("  compacted ({reason:?}): {folded} messages into {}", summaries.len())
         }
+        Event::CompactionFailed { reason, error, .. } => format!("  not compacted ({reason:?}): {error}"),
         Event::ModuleFailed { module, hook, error, .. } => format!("  {module} failed in {hook}: {error}"),
         Event::LoopNudge { repeats, .. } => format!("  nudged after {repeats} repeats"),
-        Event::AgentEnded { ending, turns, .. } => {
-            format!("ended after {turns} turns: {}", ending.sentence())
+        Event::AgentTransition { kind, to, profile, modules, .. } => {
+            format!("{kind} to {to}, {profile}: {}", fates(modules).join(", "))
+        }
+        Event::SuccessionFailed { kind, profile, error, .. } => format!("no {kind} to {profile}: {error}"),
+        Event::FsmState { machine, state, profile, from } => {
+            let from = from.as_ref().map_or_else(String::new, |from| format!(", from {from}"));
+            format!("is in {machine} at {state}, run by {profile}{from}")
+        }
+        Event::AgentEnded { ending, state, turns, .. } => {
+            let state = state.as_ref().map_or_else(String::new, |state| format!(" in {state}"));
+            format!("ended after {turns} turns{state}: {}", ending.sentence())
         }
         Event::RunEnded { ending, profiles, .. } => {
             let profiles: Vec<String> = profiles
@@ -271,6 +320,16 @@ fn line(event: &Event) -> Option<String> {
             format!("run ended: {} [{}]", ending.sentence(), profiles.join(", "))
         }
     })
+}
+
+/// What a succession did to each module: `tasks moved transferred`, `notebook - initialized`.
+pub fn fates(modules: &[gg_core::succession::Fate]) -> Vec<String> {
+    let word = |value: Value| value.as_str().unwrap_or("-").to_owned();
+    let line = |fate: &gg_core::succession::Fate| {
+        let (leaves, arrives) = (json!(fate.leaves), json!(fate.arrives));
+        format!("{} {} {}", fate.kind, word(leaves), word(arrives))
+    };
+    modules.iter().map(line).collect()
 }
 
 /// Collects what a subscriber of a run was shown.

@@ -1,9 +1,9 @@
 //! Teams of scripted agents, and what the record says of them.
 
-use crate::{Played, Scenario, profile};
-use gg_core::{AgentId, Event};
+use crate::{Played, Scenario, fates, profile};
+use gg_core::{AgentId, Event, MessageId, SuccessionKind};
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The capability `subagents`, with this depth.
 pub fn subagents(depth: u32) -> Value {
@@ -49,6 +49,104 @@ pub fn good(text: &str) -> Value {
     call("finish", json!({ "outcome": "success", "text": text }))
 }
 
+/// Capabilities that are enabled, with their params.
+pub fn enabled(capabilities: &[(&str, Value)]) -> Value {
+    capabilities.iter().map(|(id, params)| json!({ "id": id, "enabled": true, "params": params })).collect()
+}
+
+/// An agent that may become any of `targets`, with these capabilities besides.
+pub fn changeable(id: &str, targets: &[&str], capabilities: &[(&str, Value)]) -> Value {
+    let roster: Vec<Value> =
+        targets.iter().map(|target| json!({ "agentId": target, "scopes": ["subagent"] })).collect();
+    let capabilities = [capabilities, &[("exec", json!({}))]].concat();
+    profile(id, json!({ "roster": roster, "capabilities": enabled(&capabilities) }))
+}
+
+/// An agent that may copy itself, with these capabilities besides.
+pub fn forker(id: &str, capabilities: &[(&str, Value)]) -> Value {
+    let own = [("subagents", json!({ "maxDepth": 3 })), ("fork", json!({}))];
+    profile(id, json!({ "capabilities": enabled(&[capabilities, &own].concat()) }))
+}
+
+/// A move to a state, with the kinds of modules that go along.
+pub type Edge<'a> = (&'a str, &'a [&'a str]);
+
+/// A state: its name, its agent, and its edges.
+pub type State<'a> = (&'a str, &'a str, &'a [Edge<'a>]);
+
+/// A machine of these states.
+pub fn machine(id: &str, states: &[State<'_>]) -> Value {
+    let edge = |(to, transfer): &Edge<'_>| json!({ "to": to, "transfer": transfer, "description": format!("when it is time for {to}") });
+    let state = |(name, agent, edges): &State<'_>| {
+        let transitions: Vec<Value> = edges.iter().map(edge).collect();
+        json!({ "name": name, "agentId": agent, "transitions": transitions })
+    };
+    let states: Vec<Value> = states.iter().map(state).collect();
+    json!({ "id": id, "capabilities": [{ "id": "fsm", "enabled": true, "params": { "states": states } }] })
+}
+
+/// A call by which an agent becomes another.
+pub fn exec(agent: &str, prompt: &str) -> Value {
+    call("exec", json!({ "agent": agent, "prompt": prompt }))
+}
+
+/// A call that has a copy of the agent do something.
+pub fn fork(prompt: &str) -> Value {
+    call("fork", json!({ "prompt": prompt }))
+}
+
+/// A call that moves on to another state.
+pub fn step_to(state: &str, note: &str) -> Value {
+    call("transition_state", json!({ "to": state, "note": note }))
+}
+
+/// What each succession of a run did to each module, with who made it and what it came to.
+pub fn transitions(played: &Played) -> Vec<String> {
+    let lines = played.events.iter().filter_map(|recorded| match &recorded.event {
+        Event::AgentTransition { kind, to, modules, .. } => {
+            Some(format!("{} {kind} {to}: {}", recorded.agent.as_ref()?, fates(modules).join(", ")))
+        }
+        _ => None,
+    });
+    lines.collect()
+}
+
+/// Every stream can be read without any other: it states each message that its requests name, once and before that; a
+/// succession is its last event or a copy's first word; and what comes of it stands right behind it.
+pub fn check_streams(played: &Played) {
+    let mut stated: BTreeMap<AgentId, BTreeSet<MessageId>> = BTreeMap::new();
+    let mut gone = BTreeSet::new();
+    for (at, recorded) in played.events.iter().enumerate() {
+        let Some(agent) = recorded.agent.clone() else { continue };
+        assert!(!gone.contains(&agent), "{agent} goes on: {:?}", recorded.event);
+        match &recorded.event {
+            Event::Message { message, .. } => {
+                assert!(
+                    stated.entry(agent).or_default().insert(message.id),
+                    "{} is stated twice",
+                    message.id
+                );
+            }
+            Event::Request { messages, .. } => {
+                let known = stated.get(&agent).cloned().unwrap_or_default();
+                assert!(messages.iter().all(|id| known.contains(id)), "{agent} {messages:?} {known:?}");
+            }
+            Event::AgentTransition { to, kind, profile, .. } => {
+                let next = &played.events[at + 1];
+                assert_eq!((next.seq.0, next.agent.as_ref()), (recorded.seq.0 + 1, Some(to)));
+                let Event::AgentSpawned { profile: spawned, parent, .. } = &next.event else {
+                    panic!("{:?}", next.event)
+                };
+                assert_eq!((spawned, parent.as_ref()), (profile, Some(&agent)));
+                if *kind != SuccessionKind::Fork {
+                    gone.insert(agent);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
 /// The states that agents went through, in the order of the record: `a2 blocked a3`.
 pub fn states(played: &Played) -> Vec<String> {
     let states = played.events.iter().filter_map(|recorded| match &recorded.event {
@@ -59,6 +157,9 @@ pub fn states(played: &Played) -> Vec<String> {
             Some(text.trim_end().to_owned())
         }
         Event::AgentEnded { .. } => Some(format!("{} ended", recorded.agent.as_ref()?)),
+        Event::AgentTransition { kind, to, .. } if *kind != SuccessionKind::Fork => {
+            Some(format!("{} became {to}", recorded.agent.as_ref()?))
+        }
         _ => None,
     });
     states.collect()

@@ -4,6 +4,7 @@
 mod cli {
     mod check;
     mod desk;
+    mod examples;
     mod help;
     mod interrupt;
     mod record;

@@ -130,7 +130,7 @@ async fn a_wait_that_could_never_end_is_refused_and_so_is_one_for_strangers() {
         [
             refused(nobody),
             refused("\"a1\" is you: that would never end"),
-            refused("there is no agent \"a77\"; use an id that spawn_subagent gave you"),
+            refused("there is no agent \"a77\"; use an id that you were given when you put it to work"),
             (CallStatus::Ok, a2.to_owned()),
             // Asked again it is given again.
             (CallStatus::Ok, a2.to_owned()),

@@ -5,7 +5,11 @@ use gg_core::{AgentId, Entry, Event, Message, MessageId, Origin, Turn, window::K
 use gg_modules::{Access, Context, History, LentMessage, Messages, Phase};
 use gg_runtime::AgentSnapshot;
 use gg_store::RunReader;
-use gg_tests::{Scenario, registry};
+use gg_tests::{
+    Scenario, profile, registry,
+    team::{call, changeable, enabled, exec, fork, good, machine, step_to, team, wait},
+};
+use serde_json::json;
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
@@ -31,8 +35,6 @@ fn from_disk(snapshot: &AgentSnapshot) -> AgentSnapshot {
     let copy = crashed_copy(&snapshot.dir);
     let reader = RunReader::open(copy.path()).unwrap();
     let records = reader.modules(&snapshot.agent).unwrap();
-    let modules: BTreeMap<String, String> =
-        records.iter().filter_map(|record| Some((record.kind.clone(), record.digest()?))).collect();
     let history = records.iter().find(|record| record.kind == "history").unwrap();
     let messages: Vec<(Turn, Arc<Message>)> = reader
         .events_from(gg_core::Seq(1))
@@ -41,13 +43,16 @@ fn from_disk(snapshot: &AgentSnapshot) -> AgentSnapshot {
             _ => None,
         })
         .collect();
-    AgentSnapshot {
-        dir: snapshot.dir.clone(),
-        agent: snapshot.agent.clone(),
-        window: window_of(history.state.clone().unwrap(), &messages, &snapshot.agent),
-        modules,
-        inbox: reader.inbox(&snapshot.agent).unwrap(),
-    }
+    let window = window_of(history.state.clone().unwrap(), &messages, &snapshot.agent);
+    AgentSnapshot { window, ..states_on_disk(&reader, snapshot) }
+}
+
+/// The same but for the window, which is the history's state anyway.
+fn states_on_disk(reader: &RunReader, snapshot: &AgentSnapshot) -> AgentSnapshot {
+    let records = reader.modules(&snapshot.agent).unwrap();
+    let modules: BTreeMap<String, String> =
+        records.iter().filter_map(|record| Some((record.kind.clone(), record.digest()?))).collect();
+    AgentSnapshot { modules, inbox: reader.inbox(&snapshot.lineage).unwrap(), ..snapshot.clone() }
 }
 
 fn window_of(state: Arc<[u8]>, messages: &[(Turn, Arc<Message>)], agent: &AgentId) -> Vec<MessageId> {
@@ -144,4 +149,63 @@ fn every_step_of_a_run_can_be_read_back() {
         assert_eq!(memory, disk, "step {at}");
     }
     assert!(steps.iter().any(|(memory, _)| !memory.inbox.is_empty()), "no step had an unread message");
+}
+
+/// The switch, on disk as in memory: at every step of every incarnation, and of a copy.
+#[test]
+fn successions_are_on_disk_as_they_are_in_memory() {
+    let add = call("add_task", json!({ "title": "dig" }));
+    let replies = json!([
+        { "agent": "a1", "calls": [add, fork("Look.")] },
+        { "agent": "a1", "calls": [exec("process", "On you go.")] },
+        { "agent": "a2", "calls": [call("add_task", json!({ "title": "of the copy" })), good("looked")] },
+        { "agent": "a3", "calls": [step_to("two", "")] },
+        { "agent": "a4", "calls": [call("add_task", json!({ "title": "last" }))] },
+        { "agent": "a4", "calls": [wait()] },
+        { "agent": "a4", "text": "done" },
+    ]);
+    let tasks = ("tasks", json!({}));
+    let own =
+        [tasks.clone(), ("memories", json!({ "scope": "shared" })), ("exec", json!({})), ("fork", json!({}))];
+    let subagents = ("subagents", json!({ "maxDepth": 2 }));
+    let mut first = changeable("first", &["process"], &[]);
+    first["capabilities"] = enabled(&[&own[..], std::slice::from_ref(&subagents)].concat());
+    let process = machine("process", &[("one", "second", &[("two", &["tasks"])]), ("two", "third", &[])]);
+    let second =
+        profile("second", json!({ "capabilities": enabled(&[tasks.clone(), ("notebook", json!({}))]) }));
+    let roster = json!([{ "agentId": "second", "scopes": ["subagent"] }]);
+    let third = profile("third", json!({ "capabilities": enabled(&[tasks, subagents]), "roster": roster }));
+    let steps = Steps::default();
+    let seen = steps.clone();
+    let scenario =
+        team(1, vec![first, process, second, third], replies).observed(Arc::new(move |snapshot| {
+            let copy = crashed_copy(&snapshot.dir);
+            let reader = RunReader::open(copy.path()).unwrap();
+            seen.lock().unwrap().push((snapshot.clone(), states_on_disk(&reader, snapshot)));
+        }));
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let played = runtime.block_on(scenario.play());
+    assert!(played.summary.ending.is_good(), "{}", played.story());
+    let steps = steps.lock().unwrap();
+    for (at, (memory, disk)) in steps.iter().enumerate() {
+        assert_eq!(memory, disk, "step {at}\n{}", played.story());
+    }
+    let agents: BTreeSet<&str> = steps.iter().map(|(memory, _)| memory.agent.as_str()).collect();
+    assert_eq!(agents, BTreeSet::from(["a1", "a2", "a3", "a4"]));
+    // Who became another is on record as that, and holds nothing.
+    let reader = gg_store::RunReader::open(&played.dir).unwrap();
+    let status: Vec<String> = reader
+        .agents()
+        .unwrap()
+        .into_iter()
+        .map(|agent| match agent.status {
+            gg_store::AgentStatus::Live => "live".into(),
+            gg_store::AgentStatus::Ended(_) => format!("{} ended", agent.lineage),
+            gg_store::AgentStatus::Became(next) => format!("{} became {next}", agent.lineage),
+        })
+        .collect();
+    assert_eq!(status, ["a1 became a3", "a2 ended", "a1 became a4", "a1 ended"]);
+    for gone in [1, 3] {
+        assert_eq!(reader.modules(&AgentId::nth(gone)).unwrap(), []);
+    }
 }

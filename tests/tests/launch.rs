@@ -25,7 +25,7 @@ struct Expected {
     pointer: String,
 }
 
-/// The fixtures in a folder of their own, with the one component that is no text.
+/// The fixtures in a folder of their own, with the components that are no text.
 struct Fixtures(TempDir);
 
 impl Fixtures {
@@ -36,6 +36,7 @@ impl Fixtures {
             fs::copy(entry.path(), folder.path().join(entry.file_name())).unwrap();
         }
         fs::write(folder.path().join("clash.wasm"), clash()).unwrap();
+        fs::write(folder.path().join("hostile-history.wasm"), guest("hostile-history")).unwrap();
         Self(folder)
     }
 
@@ -51,13 +52,16 @@ impl Fixtures {
 
 /// A component that offers a call `finish`: the guest `hostile` with the name of its call `strike` written over.
 fn clash() -> Vec<u8> {
-    let path = gg_tests::root().join("bin/guests/hostile.wasm");
-    let bytes = fs::read(&path);
-    let mut bytes =
-        bytes.unwrap_or_else(|error| panic!("{}: {error}; run `cargo xtask build`", path.display()));
+    let mut bytes = guest("hostile");
     let name = bytes.windows(6).position(|window| window == b"strike").unwrap();
     bytes[name..name + 6].copy_from_slice(b"finish");
     bytes
+}
+
+/// The component of a guest that only tests have.
+fn guest(name: &str) -> Vec<u8> {
+    let path = gg_tests::root().join(format!("bin/guests/{name}.wasm"));
+    fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}; run `cargo xtask build`", path.display()))
 }
 
 fn expected(file: &Path) -> Vec<Expected> {

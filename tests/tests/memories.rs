@@ -311,7 +311,7 @@ async fn without_a_spawner_s_memories_an_heir_starts_fresh_and_a_reader_is_told_
     let note = told(&played, "a1", Origin::Opening);
     assert_eq!(note.len(), 1);
     assert!(
-        note[0].starts_with("Memories\nYou may only read what the agent that spawned you keeps"),
+        note[0].starts_with("Memories\nYou may only read what the agent that spawned you lends you"),
         "{note:?}"
     );
 }

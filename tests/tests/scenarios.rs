@@ -45,6 +45,7 @@ scenarios! {
     a_window_over_its_threshold_is_compacted = "compaction-threshold";
     a_model_may_ask_for_compaction_which_comes_before_an_ending = "compaction-asked";
     a_request_that_the_server_finds_too_long_is_compacted_and_asked_once_more = "context-too-long";
+    a_request_that_is_too_long_and_cannot_be_compacted_fails_with_both_reasons = "too-long-for-good";
     archived_turns_leave_a_stub_and_can_be_read_back = "archive";
     a_refused_archive_leaves_the_one_before_it_and_compaction_comes_after = "archive-twice";
     a_small_summarizer_of_its_own_is_asked_in_pieces = "summarizer-of-its-own";

@@ -42,7 +42,15 @@ enum Format {
 
 /// Checks the configuration.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
-    match (launch::check(&args.file)?, args.format) {
+    let text = match (launch::read(&args.file), args.format) {
+        (Ok(text), _) => text,
+        (Err(unread), Format::Text) => return Err(unread.into()),
+        (Err(unread), Format::Json) => {
+            print_json(&Report { refusals: vec![unread.refusal()], notes: Vec::new() })?;
+            return Ok(Exit::Refused);
+        }
+    };
+    match (launch::check_text(&args.file, text)?, args.format) {
         (Checked::Clean(clean), Format::Json) => {
             print_json(&Report { refusals: Vec::new(), notes: notes(&clean) })?;
             Ok(Exit::Well)

@@ -94,7 +94,7 @@ fn error_lines(error: &anyhow::Error) -> Vec<Line> {
     for cause in error.chain() {
         let cause = cause.to_string();
         // Some libraries repeat their cause in their own text.
-        if message.ends_with(&cause) {
+        if message.contains(&cause) {
             continue;
         }
         if !message.is_empty() {
@@ -143,6 +143,10 @@ mod tests {
         assert_eq!(text_of(&refused), "error: no run ␛]x\n help: list them:\n         gg runs\n");
         let failed = Err::<(), _>(io::Error::other("disk full")).context("cannot write x").unwrap_err();
         assert_eq!(text_of(&failed), "error: cannot write x: disk full\n");
+        // What names its cause, and goes on, says it once as well.
+        let listed = gg_store::list_runs(std::path::Path::new("/dev/null"), 1).unwrap_err();
+        let text = text_of(&anyhow::Error::new(listed));
+        assert_eq!(text.matches("os error").count(), 1, "{text}");
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! From a file's name to a configuration that passed the launch check: what `gg check` and `gg run` share.
 
-use crate::exit::Refusal;
+use crate::exit;
 use anyhow::Context;
 use etcetera::{BaseStrategy, base_strategy::Xdg};
-use gg_config::{Catalogue, Configuration, Kind, Source};
+use gg_config::{Catalogue, Code, Configuration, Kind, Refusal, Source};
 use gg_modules::Registry;
 use gg_runtime::launch::{ComponentTable, gather};
 use gg_sandbox::{CompilerProcess, Limits, Sandbox, SandboxOptions};
@@ -33,7 +33,7 @@ pub(crate) enum Checked {
         /// Its text, without secrets.
         text: String,
         /// Everything that is wrong with it.
-        refusals: Vec<gg_config::Refusal>,
+        refusals: Vec<Refusal>,
     },
 }
 
@@ -51,13 +51,52 @@ pub(crate) struct Clean {
     pub(crate) base: PathBuf,
 }
 
+/// A file that holds no text to check.
+#[derive(Debug)]
+pub(crate) struct Unread {
+    code: Code,
+    message: String,
+    help: &'static str,
+}
+
+impl Unread {
+    /// As the check refuses what it has read.
+    pub(crate) fn refusal(self) -> Refusal {
+        Refusal {
+            code: self.code,
+            message: self.message,
+            help: self.help.into(),
+            pointer: String::new(),
+            line: 1,
+            column: 1,
+            length: 0,
+            profile: None,
+            capability: None,
+            range: 0..0,
+        }
+    }
+}
+
+impl From<Unread> for anyhow::Error {
+    fn from(unread: Unread) -> Self {
+        exit::Refusal::new(unread.message, unread.help).into()
+    }
+}
+
 /// Reads and checks the configuration at `path`.
 ///
 /// # Errors
 /// If it cannot be read, or gg itself cannot get ready: refusals of the configuration are no errors here.
 pub(crate) fn check(path: &Path) -> anyhow::Result<Checked> {
+    check_text(path, read(path)?)
+}
+
+/// Checks the configuration `text` that was read from `path`.
+///
+/// # Errors
+/// If gg itself cannot get ready.
+pub(crate) fn check_text(path: &Path, text: String) -> anyhow::Result<Checked> {
     let name = path.display().to_string();
-    let text = read(path)?;
     let source = match Source::parse(&name, &text) {
         Ok(source) => source,
         Err(refusals) => return Ok(Checked::Refused { name, text, refusals }),
@@ -90,7 +129,8 @@ pub(crate) fn kinds() -> anyhow::Result<BTreeMap<String, Kind>> {
     Ok(gather(&nothing, Path::new("."), &Arc::new(registry()?)).catalogue.kinds)
 }
 
-fn read(path: &Path) -> anyhow::Result<String> {
+/// The text of the configuration at `path`.
+pub(crate) fn read(path: &Path) -> Result<String, Unread> {
     let mut bytes = Vec::new();
     let read = File::open(path).and_then(|file| file.take(MAX_CONFIG_BYTES).read_to_end(&mut bytes));
     if let Err(error) = read {
@@ -100,12 +140,13 @@ fn read(path: &Path) -> anyhow::Result<String> {
             }
             _ => "check that it is a file, and that you may read it",
         };
-        return Err(Refusal::new(format!("cannot read {}: {error}", path.display()), help).into());
+        let message = format!("cannot read {}: {error}", path.display());
+        return Err(Unread { code: Code::FileUnreadable, message, help });
     }
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         let message = format!("{} is not UTF-8 text: byte {at} is none", path.display());
-        Refusal::new(message, "save it as UTF-8").into()
+        Unread { code: Code::Syntax, message, help: "save it as UTF-8" }
     })
 }
 

@@ -4,8 +4,11 @@ pub(crate) mod agent;
 pub(crate) mod area;
 mod detail;
 pub(crate) mod fold;
+pub(crate) mod incarnations;
 pub(crate) mod item;
+pub(crate) mod lineage;
 mod painter;
+pub(crate) mod passage;
 pub(crate) mod plan;
 pub(crate) mod table;
 pub(crate) mod tree;
@@ -140,4 +143,4 @@ impl Progress {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -1,12 +1,14 @@
 //! `gg show`: a run from its record.
 
+mod telling;
+
 use crate::{
     amounts,
     args::RunsDir,
     exit::{Exit, Refusal},
     progress::{
         fold::{Entry, Folded, fold},
-        item::{Item, What},
+        incarnations::{chain, spent},
         plan::Plan,
         table::{Style, Tense, names, table},
         tree::RowId,
@@ -15,15 +17,15 @@ use crate::{
     styled::{Line, Tone},
     summary,
     terminal::{self, Printer},
-    transcript::Transcript,
 };
-use gg_core::{AgentId, Ending, Event, Live, Seq, text::glance};
+use gg_core::{AgentId, Ending, Live, Seq, text::glance};
 use gg_store::{RunReader, RunStatus, StoreError};
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
 };
+use telling::{Telling, Told};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -79,7 +81,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
             out.json(&event?)?;
         }
     } else {
-        Shown::read(&reader)?.print(args, &mut out)?;
+        Shown::read(&reader, terminal::stdout_columns())?.print(args, &mut out)?;
     }
     out.flush()?;
     Ok(Exit::Well)
@@ -112,6 +114,8 @@ fn refuse(error: StoreError) -> anyhow::Error {
 /// A run as its record has it now.
 struct Shown<'a> {
     reader: &'a RunReader,
+    /// How wide lines may be.
+    columns: usize,
     view: View,
     status: RunStatus,
     /// The last event that was read.
@@ -120,16 +124,8 @@ struct Shown<'a> {
     elapsed: Duration,
 }
 
-/// How much is told of what agents did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Told {
-    Nothing,
-    Turns,
-    Whole,
-}
-
 impl<'a> Shown<'a> {
-    fn read(reader: &'a RunReader) -> anyhow::Result<Self> {
+    fn read(reader: &'a RunReader, columns: usize) -> anyhow::Result<Self> {
         // Asked for first: what is recorded by then is read below.
         let status = reader.status()?;
         let plan = reader.meta().map(|meta| Plan::of_record(&meta.config)).unwrap_or_default();
@@ -143,17 +139,17 @@ impl<'a> Shown<'a> {
             let now = u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or(0);
             elapsed = elapsed.max(since_start(reader, now));
         }
-        Ok(Self { reader, view, status, last, elapsed })
+        Ok(Self { reader, columns, view, status, last, elapsed })
     }
 
-    fn print(&self, args: &Args, out: &mut Printer) -> anyhow::Result<()> {
+    fn print(&self, args: &Args, out: &mut Printer<'_>) -> anyhow::Result<()> {
         match &args.agent {
             Some(id) => self.print_agent(&AgentId::new(id), args, out),
             None => self.print_run(args, out),
         }
     }
 
-    fn print_run(&self, args: &Args, out: &mut Printer) -> anyhow::Result<()> {
+    fn print_run(&self, args: &Args, out: &mut Printer<'_>) -> anyhow::Result<()> {
         let is_alone = self.view.tree().len() == 1;
         let told = match (args.transcript, args.turns || is_alone) {
             (true, _) => Told::Whole,
@@ -163,7 +159,12 @@ impl<'a> Shown<'a> {
         out.lines(&heading(self.reader))?;
         let lines = fold(self.view.tree(), if args.all { usize::MAX } else { MAX_TREE_LINES });
         out.lines(&self.table(&lines))?;
+        out.lines(&self.chains(&lines, args.all))?;
         out.lines(&hints(&lines, told))?;
+        if is_alone {
+            let root = self.view.tree().roots().first();
+            out.lines(&root.map(|root| self.spent(*root, None, args.all)).unwrap_or_default())?;
+        }
         out.line(&Line::new())?;
         if told != Told::Nothing {
             self.tell(told, None, out)?;
@@ -172,15 +173,18 @@ impl<'a> Shown<'a> {
         self.print_ending(out)
     }
 
-    fn print_agent(&self, id: &AgentId, args: &Args, out: &mut Printer) -> anyhow::Result<()> {
+    fn print_agent(&self, id: &AgentId, args: &Args, out: &mut Printer<'_>) -> anyhow::Result<()> {
         let Some(row) = self.view.tree().find(id) else {
             let run = &self.reader.started().id;
             let message = format!("the run {run} has no agent {:?}", id.as_str());
             return Err(Refusal::new(message, format!("gg show {run} --all lists its agents")).into());
         };
         out.lines(&heading(self.reader))?;
-        out.lines(&self.table(&[Folded { rails: Default::default(), entry: Entry::Row(row) }]))?;
+        let lines = [Folded { rails: Default::default(), entry: Entry::Row(row) }];
+        out.lines(&self.table(&lines))?;
+        out.lines(&self.chains(&lines, false))?;
         out.lines(&self.relatives(row))?;
+        out.lines(&self.spent(row, Some(id), false))?;
         out.line(&Line::new())?;
         let told = if args.turns { Told::Turns } else { Told::Whole };
         if let Some(ending) = self.tell(told, Some(id), out)? {
@@ -192,17 +196,37 @@ impl<'a> Shown<'a> {
         Ok(())
     }
 
-    fn table(&self, lines: &[Folded]) -> Vec<Line> {
-        let columns = terminal::stdout_columns();
+    fn style(&self) -> Style {
         let tense = if self.status == RunStatus::Running { Tense::Now } else { Tense::Then };
-        table(self.view.tree(), lines, Style { columns, now: self.elapsed, tense, headed: true })
+        Style { columns: self.columns, now: self.elapsed, tense, headed: true }
+    }
+
+    fn table(&self, lines: &[Folded]) -> Vec<Line> {
+        table(self.view.tree(), lines, self.style())
+    }
+
+    /// What the agents of a table were before, if anything else.
+    fn chains(&self, lines: &[Folded], all: bool) -> Vec<Line> {
+        let tree = self.view.tree();
+        let rows = lines.iter().filter_map(|line| match line.entry {
+            Entry::Row(row) => Some(tree.row(row)),
+            Entry::More(_) => None,
+        });
+        rows.flat_map(|row| chain(&row.agent.lineage, self.columns, all)).collect()
+    }
+
+    /// What each incarnation of an agent used, if there are several.
+    fn spent(&self, row: RowId, marked: Option<&AgentId>, all: bool) -> Vec<Line> {
+        let lines = spent(&self.view.tree().row(row).agent, marked, self.style(), all);
+        let gap = (!lines.is_empty()).then(Line::new);
+        gap.into_iter().chain(lines).collect()
     }
 
     /// Whom an agent worked for, and who for it.
     fn relatives(&self, row: RowId) -> Vec<Line> {
         let tree = self.view.tree();
         let row = tree.row(row);
-        let parent = row.parent.map(|parent| format!("  put to work by {}", tree.row(parent).agent.id));
+        let parent = row.parent.map(|parent| format!("  put to work by {}", names(tree, 1, &[parent])));
         let first = &row.children[..row.children.len().min(MAX_CHILDREN)];
         let children =
             (!first.is_empty()).then(|| format!("  put {} to work", names(tree, row.children.len(), first)));
@@ -210,47 +234,28 @@ impl<'a> Shown<'a> {
     }
 
     /// Tells what agents did, or one of them, and how that one ended.
-    fn tell(&self, told: Told, only: Option<&AgentId>, out: &mut Printer) -> anyhow::Result<Option<Ending>> {
-        let columns = terminal::stdout_columns();
-        let is_named = only.is_none() && self.view.tree().len() > 1;
-        let mut view = View::new(self.view.plan().clone());
-        let mut transcript = Transcript::default();
-        let mut ending = None;
+    fn tell(
+        &self,
+        told: Told,
+        only: Option<&AgentId>,
+        out: &mut Printer<'_>,
+    ) -> anyhow::Result<Option<Ending>> {
+        let mut telling = Telling::new(&self.view, told, only, self.columns);
         for event in self.reader.events_from(Seq(1)) {
-            let event = Arc::new(event?);
+            let event = event?;
             if event.seq > self.last {
                 break;
             }
-            let is_wanted = only.is_none_or(|only| event.agent.as_ref() == Some(only));
-            if let (Some(_), true, Event::AgentEnded { ending: how, .. }) = (only, is_wanted, &event.event) {
-                ending = Some(how.clone());
-            }
-            if told == Told::Whole {
-                if is_wanted {
-                    out.lines(&transcript.observe(&event))?;
-                }
-                continue;
-            }
-            let agent = event.agent.clone().filter(|_| is_named);
-            let items = view.observe(&Live::Event(event), Duration::ZERO);
-            for Item { what, .. } in items.into_iter().filter(|_| is_wanted) {
-                let stands_elsewhere = match what {
-                    What::Started { .. } => true,
-                    What::Ended { .. } => only.is_some(),
-                    _ => false,
-                };
-                if !stands_elsewhere {
-                    let agent = agent.clone().filter(|_| what.is_of_agent());
-                    out.lines(&Item { agent, what }.lines(columns))?;
-                }
-            }
+            out.lines(&telling.observe(event))?;
         }
+        let (lines, ending) = telling.finish();
+        out.lines(&lines)?;
         Ok(ending)
     }
 
-    fn print_ending(&self, out: &mut Printer) -> anyhow::Result<()> {
+    fn print_ending(&self, out: &mut Printer<'_>) -> anyhow::Result<()> {
         match (&self.view.end, &self.status) {
-            (Some(end), _) => print_end(&self.view, end, out),
+            (Some(end), _) => self.print_end(end, out),
             (None, RunStatus::Running) => {
                 let line = Line::new().with(Tone::Strong, "running").plain(self.so_far());
                 out.line(&line)?;
@@ -262,6 +267,14 @@ impl<'a> Shown<'a> {
                 Ok(out.line(&Line::new().with(Tone::Bad, says).plain(self.so_far()))?)
             }
         }
+    }
+
+    fn print_end(&self, end: &RunEnd, out: &mut Printer<'_>) -> anyhow::Result<()> {
+        out.line(&summary::line(&self.view, end).fit(self.columns))?;
+        if end.profiles.len() > 1 {
+            out.lines(&summary::profiles(&self.view, end))?;
+        }
+        print_result(&end.ending, out)
     }
 
     fn so_far(&self) -> String {
@@ -306,16 +319,8 @@ fn hints(lines: &[Folded], told: Told) -> Vec<Line> {
     folded.chain(untold).map(|hint| Line::new().with(Tone::Faint, hint)).collect()
 }
 
-fn print_end(view: &View, end: &RunEnd, out: &mut Printer) -> anyhow::Result<()> {
-    out.line(&summary::line(view, end).fit(terminal::stdout_columns()))?;
-    if end.profiles.len() > 1 {
-        out.lines(&summary::profiles(end))?;
-    }
-    print_result(&end.ending, out)
-}
-
 /// What an agent's work came to.
-fn print_result(ending: &Ending, out: &mut Printer) -> anyhow::Result<()> {
+fn print_result(ending: &Ending, out: &mut Printer<'_>) -> anyhow::Result<()> {
     if let Some(text) = ending.text().filter(|text| !text.trim().is_empty()) {
         out.line(&Line::new())?;
         for line in crate::clean::text(text).lines() {
@@ -330,3 +335,6 @@ fn print_result(ending: &Ending, out: &mut Printer) -> anyhow::Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,7 +8,7 @@ use anstream::{AutoStream, ColorChoice};
 use crossterm::{QueueableCommand, cursor::Show, style::Print, terminal::EndSynchronizedUpdate};
 use serde::Serialize;
 use std::{
-    io::{self, BufWriter, IsTerminal, StdoutLock, Write},
+    io::{self, BufWriter, IsTerminal, Write},
     sync::atomic::{AtomicBool, Ordering},
 };
 
@@ -70,15 +70,21 @@ pub(crate) fn say(line: &Line, colour: Colour) {
 }
 
 /// Writes the lines of a command's result to stdout.
-pub(crate) struct Printer {
-    out: BufWriter<StdoutLock<'static>>,
+pub(crate) struct Printer<'a> {
+    out: Box<dyn Write + 'a>,
     colour: Colour,
 }
 
-impl Printer {
+impl<'a> Printer<'a> {
     /// A printer that has printed nothing yet. What it prints may wait in memory until [`Printer::flush`].
     pub(crate) fn new() -> Self {
-        Self { out: BufWriter::new(io::stdout().lock()), colour: stdout_colour() }
+        Self { out: Box::new(BufWriter::new(io::stdout().lock())), colour: stdout_colour() }
+    }
+
+    /// One that prints into memory.
+    #[cfg(test)]
+    pub(crate) fn into_memory(memory: &'a mut Vec<u8>) -> Self {
+        Self { out: Box::new(memory), colour: Colour::Off }
     }
 
     /// Prints one line.
@@ -87,7 +93,7 @@ impl Printer {
     }
 
     /// Prints lines.
-    pub(crate) fn lines<'a>(&mut self, lines: impl IntoIterator<Item = &'a Line>) -> io::Result<()> {
+    pub(crate) fn lines<'l>(&mut self, lines: impl IntoIterator<Item = &'l Line>) -> io::Result<()> {
         lines.into_iter().try_for_each(|line| self.line(line))
     }
 

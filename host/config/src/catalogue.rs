@@ -9,10 +9,22 @@ use std::{
 };
 
 /// The capabilities that gg carries out itself: no component stands behind them.
-pub const HOST_KINDS: [&str; 4] = ["workspace", "shell", "compaction", "subagents"];
+pub const HOST_KINDS: [&str; 7] = ["workspace", "shell", "compaction", SUBAGENTS, EXEC, FORK, FSM];
 
-/// The capability whose calls depend on the roster.
-const SUBAGENTS: &str = "subagents";
+/// The capability that spawns agents, waits for them and writes to them.
+pub(crate) const SUBAGENTS: &str = "subagents";
+
+/// The capability, and its call, that makes an agent into another of its roster.
+pub(crate) const EXEC: &str = "exec";
+
+/// The capability, and its call, that runs a copy of an agent beside it.
+pub(crate) const FORK: &str = "fork";
+
+/// The capability that makes a profile a machine.
+pub(crate) const FSM: &str = "fsm";
+
+/// The call of `subagents` that needs somebody to spawn; its other calls need only somebody to wait for.
+const SPAWN: &str = "spawn_subagent";
 
 /// A switch of a capability.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -47,8 +59,12 @@ pub struct Kind {
 /// What decides, beside features, which calls an agent is offered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reach {
-    /// Its roster lists somebody whom it may spawn.
+    /// Its roster lists somebody whom it may spawn, or become.
     pub spawns: bool,
+    /// It enables `fork`.
+    pub forks: bool,
+    /// It enables `subagents`, which collects what was spawned or forked.
+    pub collects: bool,
 }
 
 impl Kind {
@@ -59,7 +75,15 @@ impl Kind {
         features: &'b BTreeMap<String, bool>,
         reach: Reach,
     ) -> impl Iterator<Item = &'a CallSpec> + use<'a, 'b> {
-        let within_reach = move |_: &&CallSpec| self.kind != SUBAGENTS || reach.spawns;
+        let within_reach = move |call: &&CallSpec| match self.kind.as_str() {
+            SUBAGENTS if call.name == SPAWN => reach.spawns,
+            SUBAGENTS => reach.spawns || reach.forks,
+            EXEC => reach.spawns,
+            FORK => reach.collects,
+            // Where an agent stands decides which moves it is offered, not what its profile enables.
+            FSM => false,
+            _ => true,
+        };
         self.calls.iter().filter(move |call| call.is_offered(features)).filter(within_reach)
     }
 }

@@ -3,15 +3,19 @@
 mod agents;
 mod build;
 mod capabilities;
+mod cast;
 mod components;
 mod delegation;
 mod hooks;
+pub(crate) mod machines;
 mod providers;
+mod succession;
 
 use crate::{
     Catalogue, Code, Configuration, Fault, FaultKind, Kind, Mark, Refusal, SchemaError, Source, ValueSchema,
     format, nearest, refusal, schema::DOCUMENT, source::escape, value_schema::list,
 };
+use cast::Cast;
 use serde_json::{Map, Value};
 use std::{collections::BTreeMap, rc::Rc};
 
@@ -65,6 +69,7 @@ struct Check<'a> {
     kinds: BTreeMap<&'a str, Rc<Known<'a>>>,
     /// The components that can be used, by their name in the document.
     components: BTreeMap<&'a str, Rc<Known<'a>>>,
+    cast: Cast<'a>,
     refusals: Vec<Refusal>,
 }
 
@@ -77,6 +82,7 @@ impl<'a> Check<'a> {
             catalogue,
             kinds: catalogue.kinds.iter().map(known).collect(),
             components: usable.map(known).collect(),
+            cast: Cast::of(&At { value: source.value(), pointer: String::new() }),
             refusals: source.early().to_vec(),
         }
     }
@@ -127,13 +133,19 @@ impl<'a> Check<'a> {
         };
         for fault in document.check(self.source.value()) {
             let code = code_of(&fault);
-            let Fault { pointer, mark, mut message, mut help, .. } = fault;
+            let Fault { pointer, mark, message, help, .. } = fault;
             if code == Code::SecretInFile {
-                message = "a secret stands in the configuration".into();
-                help = SECRET_HELP.into();
+                self.secret(&pointer, mark);
+            } else if !self.is_moot(&pointer) {
+                self.refuse(code, &pointer, mark, message, help);
             }
-            self.refuse(code, &pointer, mark, message, help);
         }
+    }
+
+    /// Refuses a key that looks like a secret's.
+    fn secret(&mut self, pointer: &str, mark: Mark) {
+        let message = "a secret stands in the configuration".into();
+        self.refuse(Code::SecretInFile, pointer, mark, message, SECRET_HELP.into());
     }
 }
 
@@ -143,11 +155,8 @@ const SECRET_HELP: &str = "put it into an environment variable and name that in 
 
 fn code_of(fault: &Fault) -> Code {
     match &fault.kind {
-        FaultKind::UnknownKey(key) => {
-            let in_provider =
-                fault.pointer.starts_with("/providers/") && fault.pointer.matches('/').count() == 3;
-            if in_provider && is_secret_key(key) { Code::SecretInFile } else { Code::UnknownKey }
-        }
+        FaultKind::UnknownKey(key) if is_secret_key(key) => Code::SecretInFile,
+        FaultKind::UnknownKey(_) => Code::UnknownKey,
         FaultKind::Missing(_) => Code::MissingValue,
         FaultKind::Type | FaultKind::Other => Code::WrongType,
         FaultKind::Unlisted => Code::UnknownValue,

@@ -59,7 +59,7 @@ codes! {
     BadHeader = "bad-header",
     /// Two agents have the same id.
     DuplicateAgent = "duplicate-agent",
-    /// A roster names an agent that `agents` does not have.
+    /// A roster or a machine's state names an agent that `agents` does not have.
     UnknownAgent = "unknown-agent",
     /// A roster lists one agent twice.
     DuplicateRosterEntry = "duplicate-roster-entry",
@@ -73,7 +73,7 @@ codes! {
     SecretInFile = "secret-in-file",
     /// An environment variable that a provider needs is not set.
     MissingEnvironment = "missing-environment",
-    /// A script or recording cannot be read, or is none.
+    /// A script or recording cannot be read, or is none; or the configuration itself cannot be read.
     FileUnreadable = "file-unreadable",
     /// A model parameter that gg itself decides about in every request.
     ReservedParameter = "reserved-parameter",
@@ -109,6 +109,32 @@ codes! {
     HookCall = "hook-call",
     /// A hook's program is not there or cannot be run.
     HookCommand = "hook-command",
+    /// A machine has two states of the same name.
+    DuplicateState = "duplicate-state",
+    /// A transition leads to a state that its machine does not have.
+    UnknownState = "unknown-state",
+    /// A state has two transitions to the same state.
+    DuplicateTransition = "duplicate-transition",
+    /// A machine is named as the agent of a state.
+    NestedMachine = "nested-machine",
+    /// A transition carries something that is not a kind of module.
+    UnknownModuleKind = "unknown-module-kind",
+    /// A transition carries a module that the agent of its own state does not hold.
+    TransferNotHeld = "transfer-not-held",
+    /// No chain of transitions leads from a machine's first state to this one.
+    UnreachableState = "unreachable-state",
+    /// A machine says something that only an agent which takes turns could heed.
+    MachineWorkerConfig = "machine-worker-config",
+    /// The capability `exec` is enabled where the roster lists nobody to become.
+    ExecWithoutRoster = "exec-without-roster",
+    /// The capability `exec` is enabled in an agent that a machine runs as a state.
+    ExecInState = "exec-in-state",
+    /// The capability `fork` is enabled without `subagents`: nobody could wait for a copy or write to it.
+    ForkWithoutSubagents = "fork-without-subagents",
+    /// An allowlist grants `fork` and withholds `wait_for_subagents`: nobody could collect a copy.
+    ForkUncollectable = "fork-uncollectable",
+    /// A module would pass from one component to another that cannot read its state.
+    StateFormatMismatch = "state-format-mismatch",
     /// Two limits that cannot both hold.
     ContradictoryLimits = "contradictory-limits",
     /// Something this version of gg knows of but cannot do.

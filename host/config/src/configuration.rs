@@ -2,19 +2,21 @@
 //! and that refusals quote; the JSON Schema made from these types is what documents are checked against.
 
 use crate::{
-    CompactionParams, Hook, Provider, Reach, ShellParams, SubagentsParams, WorkspaceParams, format,
+    CompactionParams, FsmParams, Hook, Provider, Reach, ShellParams, SubagentsParams, WorkspaceParams,
+    catalogue::{EXEC, FORK, FSM, SUBAGENTS},
+    format,
     provider::ProviderKeys,
 };
 use gg_core::{Prices, ProfileId};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::DeserializeOwned};
 use serde_json::{Map, Value};
 use std::{collections::BTreeMap, path::PathBuf};
 
 /// A configuration of gg: which agents a run may have, and what they run on.
 ///
-/// As [`crate::check`] gives it, every default is filled in, each agent has its `history`, and only enabled
-/// capabilities are left. Written out, it is a document that is checked to itself.
+/// As [`crate::check`] gives it, every default is filled in, each agent that takes turns has its `history`, and
+/// only enabled capabilities are left. Written out, it is a document that is checked to itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Configuration {
@@ -55,9 +57,12 @@ pub struct ComponentRef {
     pub sha256: Option<String>,
 }
 
-/// What an agent may be.
+/// What an agent may be: one that takes turns, or with the capability `fsm` a machine.
+///
+/// A machine takes no turn. Its states name the agents that do, so nothing here but `id`, `name`, `description` and
+/// `capabilities` means anything of it, and nothing else of it is written out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, remote = "Self")]
 pub struct Profile {
     /// Names the profile: letters, digits, `.`, `_` and `-`, at most 64.
     #[schemars(with = "String", extend("pattern" = format::ID))]
@@ -69,15 +74,18 @@ pub struct Profile {
     /// What the profile is for, in a sentence for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// The model that its agents ask.
-    pub model: ModelRef,
-    /// The system prompt: who the agent is and how it works.
+    /// The model that its agents ask. Only a machine has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelRef>,
+    /// The system prompt: who the agent is and how it works. Only a machine has none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(extend("pattern" = format::NOT_BLANK))]
     pub prompt: String,
     /// How the model acts.
     #[serde(default)]
     pub execution: Execution,
-    /// The only calls that are offered. Absent: all that the capabilities offer, and `finish`.
+    /// The only calls that are offered, but for `transition_state`: whoever stands in a state with transitions has
+    /// it. Absent: all that the capabilities offer, and `finish`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calls: Option<Vec<String>>,
     /// After how many turns an agent is stopped.
@@ -160,7 +168,7 @@ pub struct RosterEntry {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Scope {
-    /// To be spawned by an agent, with a brief.
+    /// To be spawned by an agent, with a brief, or to be what it becomes by `exec`.
     Subagent,
     /// To carry out issues. It says nothing about spawning.
     Implementer,
@@ -234,8 +242,8 @@ struct PriceKeys {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Capability {
-    /// What it is: `workspace`, `shell`, `compaction`, `subagents`, a module kind (`history`, `tasks`,
-    /// `notebook`, `memories`, `programs`), or a kind of your own.
+    /// What it is: `workspace`, `shell`, `compaction`, `subagents`, `exec`, `fork`, `fsm`, a module kind
+    /// (`history`, `tasks`, `notebook`, `memories`, `programs`), or a kind of your own.
     #[schemars(extend("pattern" = format::NOT_BLANK))]
     pub id: String,
     /// Whether the agent has it. Required, so that turning a thing off never needs its settings removed.
@@ -263,6 +271,16 @@ impl Configuration {
     pub fn profile(&self, id: &ProfileId) -> Option<&Profile> {
         self.agents.iter().find(|profile| profile.id == *id)
     }
+
+    /// The profile that takes the first turns of whoever is put to work as `id`: that one, or of a machine the one
+    /// that its first state runs.
+    pub fn entry(&self, id: &ProfileId) -> Option<&Profile> {
+        let profile = self.profile(id)?;
+        match profile.fsm() {
+            Some(machine) => self.profile(&machine.states.first()?.agent_id),
+            None => Some(profile),
+        }
+    }
 }
 
 impl Profile {
@@ -288,7 +306,27 @@ impl Profile {
 
     /// The settings of `subagents`, if it is enabled.
     pub fn subagents(&self) -> Option<SubagentsParams> {
-        self.params("subagents")
+        self.params(SUBAGENTS)
+    }
+
+    /// The states of the machine that this is, if it is one.
+    pub fn fsm(&self) -> Option<FsmParams> {
+        self.params(FSM)
+    }
+
+    /// Whether this is a machine, which takes no turn itself.
+    pub fn is_machine(&self) -> bool {
+        self.capability(FSM).is_some()
+    }
+
+    /// Whether it enables `exec`.
+    pub fn has_exec(&self) -> bool {
+        self.capability(EXEC).is_some()
+    }
+
+    /// Whether it enables `fork`.
+    pub fn has_fork(&self) -> bool {
+        self.capability(FORK).is_some()
     }
 
     /// The roster's entries that may be spawned.
@@ -296,14 +334,45 @@ impl Profile {
         self.roster.iter().filter(|entry| entry.scopes.contains(&Scope::Subagent))
     }
 
-    /// What decides which of its calls `subagents` offers.
+    /// What decides which of their calls `subagents`, `exec` and `fork` offer.
     pub fn reach(&self) -> Reach {
-        Reach { spawns: self.spawnable().next().is_some() }
+        Reach {
+            spawns: self.spawnable().next().is_some(),
+            forks: self.has_fork(),
+            collects: self.capability(SUBAGENTS).is_some(),
+        }
     }
 
     fn params<T: DeserializeOwned>(&self, id: &str) -> Option<T> {
         let params = self.capability(id)?.params.clone();
         serde_json::from_value(Value::Object(params)).ok()
+    }
+}
+
+/// What is written of a machine. Its other fields have the defaults of an agent that takes turns, which would be
+/// refused if they were read again.
+#[derive(Serialize)]
+struct Machine<'a> {
+    id: &'a ProfileId,
+    name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: &'a Option<String>,
+    capabilities: &'a [Capability],
+}
+
+impl Serialize for Profile {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if !self.is_machine() {
+            return Self::serialize(self, serializer);
+        }
+        let Self { id, name, description, capabilities, .. } = self;
+        Machine { id, name, description, capabilities }.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Profile {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::deserialize(deserializer)
     }
 }
 

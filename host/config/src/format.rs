@@ -6,6 +6,9 @@ pub(crate) const ID: &str = "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$";
 /// A text with something in it besides blanks.
 pub(crate) const NOT_BLANK: &str = r"\S";
 
+/// A text in one line, without blanks around it.
+pub(crate) const ONE_LINE: &str = r"^\S([^\r\n]*\S)?$";
+
 /// A SHA-256 digest in hexadecimal.
 pub(crate) const SHA256: &str = "^[0-9a-fA-F]{64}$";
 

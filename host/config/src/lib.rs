@@ -29,7 +29,10 @@ pub use configuration::{
 pub use hooks::Hook;
 pub use nearest::nearest;
 pub use notes::{Note, notes};
-pub use params::{CompactionParams, ShellParams, SubagentsParams, WorkspaceParams};
+pub use params::{
+    CompactionParams, ExecParams, ForkParams, FsmParams, ShellParams, State, SubagentsParams, Transition,
+    WorkspaceParams,
+};
 pub use provider::{Api, Provider, Server};
 pub use refusal::{Refusal, Report};
 pub use schema::schema;

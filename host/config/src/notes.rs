@@ -37,9 +37,12 @@ pub fn notes(source: &Source, catalogue: &Catalogue, configuration: &Configurati
     let mut providers = BTreeSet::new();
     let mut components = BTreeSet::new();
     for (at, profile) in configuration.agents.iter().enumerate() {
+        if profile.is_machine() {
+            continue;
+        }
         let summarizer = profile.compaction().and_then(|params| params.summarizer);
-        providers.insert(profile.model.provider.clone());
-        providers.extend(summarizer.map(|model| model.provider));
+        let models = profile.model.iter().cloned().chain(summarizer);
+        providers.extend(models.map(|model| model.provider));
         let mut withheld = vec!["finish"];
         for capability in &profile.capabilities {
             let component = capability.component.as_ref();
@@ -52,7 +55,8 @@ pub fn notes(source: &Source, catalogue: &Catalogue, configuration: &Configurati
                 kind.into_iter().flat_map(|kind| kind.offered(&capability.features, profile.reach()));
             withheld.extend(offered.map(|call| call.name.as_str()));
         }
-        if profile.subagents().is_some() && !profile.reach().spawns {
+        let reach = profile.reach();
+        if reach.collects && !reach.spawns && !reach.forks {
             let message = "it enables \"subagents\" and its roster lists nobody with the scope \"subagent\": none of \
                            their calls is offered";
             add(format!("/agents/{at}"), Mark::Value, message.to_owned());

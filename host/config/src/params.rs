@@ -1,6 +1,7 @@
 //! The settings of what the host itself does.
 
-use crate::{ModelRef, schema::schema_of};
+use crate::{ModelRef, format, schema::schema_of};
+use gg_core::ProfileId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -58,11 +59,85 @@ pub struct ShellParams {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SubagentsParams {
-    /// The deepest that an agent may stand in the delegation tree, where the root stands at 0. A spawn by an
-    /// agent at this depth fails as a limit. It bounds the whole run: every profile that enables `subagents`
+    /// The deepest that an agent may stand in the delegation tree, where the root stands at 0. A spawn or fork
+    /// by an agent at this depth fails as a limit. It bounds the whole run: every profile that enables `subagents`
     /// says the same.
     #[schemars(range(max = 1000))]
     pub max_depth: u32,
+}
+
+/// Settings of `exec`: there are none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExecParams {}
+
+/// Settings of `fork`: there are none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ForkParams {}
+
+/// Settings of `fsm`: the machine itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct FsmParams {
+    /// The machine's states. It is entered at the first one.
+    #[schemars(length(min = 1, max = 1000))]
+    pub states: Vec<State>,
+}
+
+/// A state of a machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct State {
+    /// What transitions, and the agents that move along them, call the state. At most 64 characters.
+    #[schemars(length(max = 64), extend("pattern" = format::ONE_LINE))]
+    pub name: String,
+    /// The `id` of the entry of `agents` that works in this state. It cannot be a machine.
+    #[schemars(with = "String", extend("pattern" = format::ID))]
+    pub agent_id: ProfileId,
+    /// Where the agent may move from here. None: the machine ends where this agent ends.
+    #[serde(default)]
+    #[schemars(length(max = 1000))]
+    pub transitions: Vec<Transition>,
+}
+
+/// A way from one state of a machine to another.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Transition {
+    /// The name of the state that it leads to, which may be the one it starts from.
+    #[schemars(length(max = 64), extend("pattern" = format::NOT_BLANK))]
+    pub to: String,
+    /// The kinds of modules that go along as they are, `history` say. Whatever is not named is let go: without
+    /// `history`, the next agent begins a new conversation.
+    #[serde(default)]
+    #[schemars(length(max = 100), extend("uniqueItems" = true))]
+    pub transfer: Vec<String>,
+    /// When to take it, told to the agent. At most 2000 characters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 2000))]
+    pub description: Option<String>,
+}
+
+impl ExecParams {
+    /// The JSON Schema of these settings.
+    pub fn schema() -> Value {
+        schema_of::<Self>()
+    }
+}
+
+impl ForkParams {
+    /// The JSON Schema of these settings.
+    pub fn schema() -> Value {
+        schema_of::<Self>()
+    }
+}
+
+impl FsmParams {
+    /// The JSON Schema of these settings.
+    pub fn schema() -> Value {
+        schema_of::<Self>()
+    }
 }
 
 impl SubagentsParams {

@@ -1,9 +1,16 @@
 //! The JSON Schema of the document: one for the check, one with everything an editor can use.
 
-use crate::{Configuration, Kind, SchemaError, ValueSchema};
+use crate::{
+    Configuration, Kind, SchemaError, ValueSchema,
+    catalogue::FSM,
+    check::machines::{MAY_SAY_NOTHING, WORKER_KEYS, nothing},
+};
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 use std::{collections::BTreeMap, sync::LazyLock};
+
+/// The keys that every agent needs which takes turns, and that a machine cannot have.
+pub(crate) const WORKER_REQUIRES: [&str; 2] = ["model", "prompt"];
 
 /// What every document is checked against.
 pub(crate) static DOCUMENT: LazyLock<Result<ValueSchema, SchemaError>> =
@@ -22,7 +29,40 @@ pub fn schema(kinds: &BTreeMap<String, Kind>) -> Value {
             id.insert("examples".into(), ids.into());
         }
     }
+    if let Some(Value::Object(profile)) = schema.pointer_mut("/$defs/Profile") {
+        profile.extend(rule_for_machines());
+    }
     schema
+}
+
+/// What a machine leaves to the agents of its states, and they need. The check itself tells both apart, and says why.
+fn rule_for_machines() -> Map<String, Value> {
+    let forbidden = WORKER_KEYS.iter().map(|(key, _)| {
+        let allowed = match MAY_SAY_NOTHING.contains(key) {
+            true => json!({ "enum": nothing() }),
+            false => Value::Bool(false),
+        };
+        ((*key).to_owned(), allowed)
+    });
+    let mut properties: Map<String, Value> = forbidden.collect();
+    let is_machine = json!({ "properties": { "id": { "const": FSM } } });
+    let is_off = json!({ "properties": { "enabled": { "const": false } } });
+    properties.insert("capabilities".into(), json!({ "items": { "if": is_machine, "else": is_off } }));
+    let enabled = json!({
+        "properties": { "id": { "const": FSM }, "enabled": { "const": true } },
+        "required": ["id", "enabled"],
+    });
+    Map::from_iter([
+        (
+            "if".into(),
+            json!({
+                "properties": { "capabilities": { "contains": enabled } },
+                "required": ["capabilities"],
+            }),
+        ),
+        ("then".into(), json!({ "properties": properties })),
+        ("else".into(), json!({ "required": WORKER_REQUIRES })),
+    ])
 }
 
 /// What a capability of this kind may hold.

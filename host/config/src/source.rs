@@ -1,5 +1,7 @@
 //! The text of a configuration: JSON with comments and trailing commas, and the place of each value.
 
+mod shown;
+
 use crate::{Code, ComponentRef, Mark, Refusal, format, refusal};
 use gg_core::text;
 use jsonc_parser::{
@@ -34,6 +36,8 @@ struct Place {
     /// The value; of an object or list only its opening bracket.
     value: Range<usize>,
     inner: BTreeMap<String, Place>,
+    /// What stood under the same key before it.
+    replaced: Vec<Place>,
 }
 
 /// A configuration that could be read, though it may still be wrong in every other way.
@@ -72,7 +76,7 @@ impl Source {
     /// What keeps the text from being read at all: it is no JSON, or too large.
     pub fn parse(name: &str, text: &str) -> Result<Self, Vec<Refusal>> {
         let lines = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
-        let root = Place { key: None, value: 0..0, inner: BTreeMap::new() };
+        let root = Place { key: None, value: 0..0, inner: BTreeMap::new(), replaced: Vec::new() };
         let mut source =
             Self { name: name.into(), text: text.into(), value: Value::Null, root, lines, early: Vec::new() };
         let fail = |source: &Self, code, range, message: String, help: &str| {
@@ -163,25 +167,6 @@ impl Source {
         needs
     }
 
-    /// The text as it may be shown beside `refusals`: what they call a secret, or might be one, is blotted out
-    /// byte by byte, so that every place stays where it is.
-    pub fn shown_text(&self, refusals: &[Refusal]) -> String {
-        let mut bytes = self.text.clone().into_bytes();
-        for refusal in refusals {
-            let holds_secret = matches!(refusal.code, Code::SecretInFile | Code::BadUrl)
-                || refusal.pointer.ends_with("/apiKeyEnv");
-            if holds_secret {
-                let range = self.place(&refusal.pointer, Mark::Value);
-                for byte in bytes.get_mut(range).unwrap_or_default() {
-                    if !matches!(*byte, b'"' | b'\n' | b'\r') {
-                        *byte = b'*';
-                    }
-                }
-            }
-        }
-        String::from_utf8_lossy(&bytes).into_owned()
-    }
-
     /// What was found while reading.
     pub(crate) fn early(&self) -> &[Refusal] {
         &self.early
@@ -213,6 +198,12 @@ impl Source {
             (Mark::Key, Some(key)) => key.clone(),
             _ => place.value.clone(),
         }
+    }
+
+    /// The place of the very value at `pointer`.
+    fn find(&self, pointer: &str) -> Option<&Place> {
+        let mut segments = pointer.split('/').skip(1);
+        segments.try_fold(&self.root, |place, segment| place.inner.get(&unescape(segment)))
     }
 
     /// Line and column of a place, from 1, and its length; columns and lengths in characters.
@@ -272,7 +263,7 @@ impl Reader<'_> {
     ) -> (Value, Place) {
         let whole = self.range(node);
         let bracket = whole.start..whole.start + 1;
-        let leaf = Place { key, value: whole.clone(), inner: BTreeMap::new() };
+        let leaf = Place { key, value: whole.clone(), inner: BTreeMap::new(), replaced: Vec::new() };
         if depth > MAX_DEPTH {
             if !self.unreadable.iter().any(|refusal| refusal.code == Code::TooLarge) {
                 let refusal = self.refuse(Code::TooLarge, String::new(), bracket, too_deep(), TOO_DEEP_HELP);
@@ -344,7 +335,10 @@ impl Reader<'_> {
                 let full = format!("{pointer}/{}", escape(name));
                 let refusal = self.refuse(Code::DuplicateKey, full, key, message, &help);
                 self.refusals.push(refusal);
-                entry.insert(inner);
+                let mut first = entry.insert(inner);
+                let mut replaced = std::mem::take(&mut first.replaced);
+                replaced.push(first);
+                entry.get_mut().replaced = replaced;
             }
         }
     }

@@ -182,12 +182,7 @@ impl ValueSchema {
                 let key = property.as_str().unwrap_or_default();
                 let about =
                     properties(here).find(|(name, _)| *name == key).map(|(_, schema)| description(schema));
-                let key_shown = text::glance(key, 60);
-                let help = match about {
-                    Some(about) if !about.is_empty() => format!("add {key_shown:?}: {about}"),
-                    _ => format!("add {key_shown:?}"),
-                };
-                let message = format!("{key_shown:?} is missing");
+                let (message, help) = missing(key, about.as_deref());
                 add(FaultKind::Missing(key.to_owned()), pointer, Mark::Value, message, help);
             }
             Kind::Type { .. } => {
@@ -286,8 +281,18 @@ fn properties(schema: &Value) -> impl Iterator<Item = (&str, &Value)> {
     properties.into_iter().flatten().map(|(name, schema)| (name.as_str(), schema))
 }
 
+/// What is said of an absent key, and what would be right; `about` describes the key.
+pub(crate) fn missing(key: &str, about: Option<&str>) -> (String, String) {
+    let key = text::glance(key, 60);
+    let help = match about {
+        Some(about) if !about.is_empty() => format!("add {key:?}: {about}"),
+        _ => format!("add {key:?}"),
+    };
+    (format!("{key:?} is missing"), help)
+}
+
 /// The first paragraph of a schema's description, on one line.
-fn description(schema: &Value) -> String {
+pub(crate) fn description(schema: &Value) -> String {
     let description = schema.get("description").and_then(Value::as_str).unwrap_or_default();
     text::glance(description.split("\n\n").next().unwrap_or_default(), GLANCE)
 }

@@ -6,6 +6,7 @@ use crate::{
     hook::{HookOutcome, HookPoint},
     id::{AgentId, CallId, MessageId, ProfileId, RunId, Seq, Turn},
     message::Message,
+    succession::{Fate, SuccessionKind},
     usage::{Cost, Usage},
 };
 use serde::{Deserialize, Serialize};
@@ -65,6 +66,18 @@ pub struct ProfileRollup {
     pub cost: Option<Cost>,
 }
 
+/// What one agent has used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Spent {
+    /// Its turns.
+    pub turns: u32,
+    /// Its tokens.
+    pub usage: Usage,
+    /// What they cost; absent where the configuration names no prices.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Cost>,
+}
+
 /// Something that happened, as it is recorded.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -90,7 +103,7 @@ pub enum Event {
         profile: ProfileId,
         /// Its model.
         model: String,
-        /// Who put it to work; absent for a root.
+        /// Who put it to work, or whom it goes on from; absent for a root.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         parent: Option<AgentId>,
         /// How deep it stands in the delegation tree; a root stands at 0.
@@ -210,6 +223,16 @@ pub enum Event {
         /// The summaries that stand for them.
         summaries: Vec<MessageId>,
     },
+    /// The window was to be compacted, and that came to nothing: it is as it was. What was answered on the way is
+    /// in the requests before it.
+    CompactionFailed {
+        /// The turn it belongs to.
+        turn: Turn,
+        /// Why it was to be.
+        reason: CompactionReason,
+        /// Why it was not.
+        error: String,
+    },
     /// A module broke a rule or a limit, and was rebuilt from its last state.
     ModuleFailed {
         /// The turn it belongs to.
@@ -228,10 +251,56 @@ pub enum Event {
         /// How often in a row.
         repeats: u32,
     },
+    /// An agent became another, or a copy of it was made. The next event is the other's `agent_spawned`; of an agent
+    /// that became another this is the last.
+    AgentTransition {
+        /// The turn at whose end it was.
+        turn: Turn,
+        /// How.
+        kind: SuccessionKind,
+        /// The agent that it became, or the copy.
+        to: AgentId,
+        /// That agent's profile.
+        profile: ProfileId,
+        /// What became of each module.
+        modules: Vec<Fate>,
+        /// What the agent had used when it became another; absent for a copy.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        spent: Option<Spent>,
+    },
+    /// An agent was to become another or to be copied, and that came to nothing: the agent is as it was.
+    SuccessionFailed {
+        /// The turn at whose end it was.
+        turn: Turn,
+        /// How.
+        kind: SuccessionKind,
+        /// The profile that it was to become, or is.
+        profile: ProfileId,
+        /// The id that was given to the copy; absent for an agent that was to become another.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        copy: Option<AgentId>,
+        /// Why, as the agent reads it.
+        error: String,
+    },
+    /// The agent stands in a state of a machine.
+    FsmState {
+        /// The machine.
+        machine: ProfileId,
+        /// The state.
+        state: String,
+        /// The profile that the state runs.
+        profile: ProfileId,
+        /// The state that it came from; absent if it came from outside the machine.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        from: Option<String>,
+    },
     /// An agent ended.
     AgentEnded {
         /// How.
         ending: Ending,
+        /// The state of its machine in which it ended; absent for one that stood in none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        state: Option<String>,
         /// Its turns.
         turns: u32,
         /// Its tokens.
@@ -277,8 +346,12 @@ impl Event {
             Self::CallResult { .. } => "call_result",
             Self::Hook { .. } => "hook",
             Self::Compaction { .. } => "compaction",
+            Self::CompactionFailed { .. } => "compaction_failed",
             Self::ModuleFailed { .. } => "module_failed",
             Self::LoopNudge { .. } => "loop_nudge",
+            Self::AgentTransition { .. } => "agent_transition",
+            Self::SuccessionFailed { .. } => "succession_failed",
+            Self::FsmState { .. } => "fsm_state",
             Self::AgentEnded { .. } => "agent_ended",
             Self::RunEnded { .. } => "run_ended",
         }
@@ -320,7 +393,8 @@ pub enum Live {
         /// How long gg waits before it asks again.
         wait_ms: u64,
     },
-    /// The window is about to be compacted. [`Event::Compaction`] says when it was.
+    /// The window is about to be compacted. [`Event::Compaction`] says when it was, or
+    /// [`Event::CompactionFailed`] that it was not.
     Compacting {
         /// Whose window it is.
         agent: AgentId,

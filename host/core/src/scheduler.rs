@@ -144,6 +144,36 @@ impl Scheduler {
         Ok(self.grant())
     }
 
+    /// A running agent goes on under another key, or without one. Without a new key it keeps its slot; for a new one it
+    /// gives up slot and old key, and queues before all that have not started: nothing is held while it waits.
+    ///
+    /// # Errors
+    /// [`SchedulerError::Unknown`], or [`SchedulerError::Standing`] if it does not run.
+    pub fn change_key(&mut self, agent: &AgentId, key: Option<Key>) -> Result<Granted, SchedulerError> {
+        let place = self.place(Priority::Resumed);
+        let member = self.members.get_mut(agent).ok_or(SchedulerError::Unknown)?;
+        if !matches!(member.at, At::Running) {
+            return Err(SchedulerError::Standing(member.at.standing()));
+        }
+        if member.key == key {
+            return Ok(Granted::new());
+        }
+        let old = std::mem::replace(&mut member.key, key);
+        let queues = member.key.is_some();
+        if queues {
+            member.at = At::Queued(place);
+            self.running -= 1;
+        }
+        self.free(old.as_ref());
+        if queues {
+            self.enqueue(agent, place);
+        }
+        if let Some(old) = &old {
+            self.forget_unused(old);
+        }
+        Ok(self.grant())
+    }
+
     /// An agent leaves, wherever it stands.
     ///
     /// # Errors
@@ -167,6 +197,11 @@ impl Scheduler {
     /// Where an agent stands; nothing if it is not known.
     pub fn standing(&self, agent: &AgentId) -> Option<Standing> {
         self.members.get(agent).map(|member| member.at.standing())
+    }
+
+    /// The key that an agent runs under, or asks for.
+    pub fn key(&self, agent: &AgentId) -> Option<&Key> {
+        self.members.get(agent)?.key.as_ref()
     }
 
     /// How many run.
@@ -195,7 +230,7 @@ impl Scheduler {
     }
 
     fn enqueue(&mut self, agent: &AgentId, place: Place) {
-        let Some(key) = self.key_of(agent) else {
+        let Some(key) = self.key(agent).cloned() else {
             self.ready.insert((place, agent.clone()));
             return;
         };
@@ -241,7 +276,7 @@ impl Scheduler {
         let mut granted = Vec::new();
         while self.running < self.cap {
             let Some((place, agent)) = self.ready.pop_first() else { break };
-            if let Some(key) = self.key_of(&agent)
+            if let Some(key) = self.key(&agent).cloned()
                 && let Some(keyed) = self.keys.get_mut(&key)
             {
                 keyed.waiting.remove(&(place, agent.clone()));
@@ -254,10 +289,6 @@ impl Scheduler {
             granted.push(agent);
         }
         granted
-    }
-
-    fn key_of(&self, agent: &AgentId) -> Option<Key> {
-        self.members.get(agent)?.key.clone()
     }
 }
 

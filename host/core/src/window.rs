@@ -5,7 +5,6 @@ use crate::{
     message::{Message, Role},
 };
 use serde::{Deserialize, Serialize};
-use std::collections::HashSet;
 use thiserror::Error;
 
 /// The facts of one message in a window, within 24 bytes: forking a window copies only these.
@@ -140,8 +139,9 @@ impl Window {
         if changes.turn < self.turn {
             return Err(WindowError::TurnWentBack { from: self.turn, to: changes.turn });
         }
+        let (front, gone) = self.entries.split_at(kept);
         let mut entries = Vec::with_capacity(kept + changes.entries.len());
-        entries.extend_from_slice(&self.entries[..kept]);
+        entries.extend_from_slice(front);
         for entry in &changes.entries {
             let known = lent.entry(entry.id).ok_or(WindowError::NotLent(entry.id))?;
             if known != *entry {
@@ -149,13 +149,18 @@ impl Window {
             }
             entries.push(*entry);
         }
-        let mut seen = HashSet::with_capacity(entries.len());
-        if let Some(twice) = entries.iter().find(|entry| !seen.insert(entry.id)) {
+        // Only what is new can stand twice: a window grows by a few messages and may have thousands.
+        let mut fresh: Vec<MessageId> = changes.entries.iter().map(|entry| entry.id).collect();
+        fresh.sort_unstable();
+        if let Some(twice) = fresh.windows(2).find(|two| two[0] == two[1]) {
+            return Err(WindowError::Twice(twice[0]));
+        }
+        let lowest = fresh.first().copied().unwrap_or(MessageId(u64::MAX));
+        let is_fresh = |id: MessageId| id >= lowest && fresh.binary_search(&id).is_ok();
+        if let Some(twice) = front.iter().find(|entry| is_fresh(entry.id)) {
             return Err(WindowError::Twice(twice.id));
         }
-        if let Some(gone) =
-            self.entries[kept..].iter().find(|entry| entry.pinned && !seen.contains(&entry.id))
-        {
+        if let Some(gone) = gone.iter().find(|entry| entry.pinned && !is_fresh(entry.id)) {
             return Err(WindowError::Unpinned(gone.id));
         }
         check_pairing(&entries, kept.saturating_sub(1), lent)?;

@@ -115,7 +115,7 @@ pub enum ModuleErrorKind {
     #[error("{0}")]
     Other(String),
     /// It was stopped, and its instance thrown away. The next use starts from the last state.
-    #[error("stopped at the limit `{limit}`: {message}")]
+    #[error("{}: {message}", limit.stopped())]
     Stopped {
         /// What stopped it.
         limit: Limit,

@@ -88,16 +88,46 @@ impl History {
     ) -> Result<Self, ModuleError> {
         let table = Table::default();
         table.lend(lent);
-        Self::restore_with(component, state, messages, table, context).await
+        let mut history = Self::restore_with(component, state, messages, table).await?;
+        history.attempt().accept(context, Known::Nothing, &[]).await?;
+        Ok(history)
     }
 
-    /// A history of its own with the same contents, for another holder. `messages` is that holder's.
+    /// A history of its own with the same contents, for another holder. `messages` is that holder's. This one is not
+    /// asked anything.
     ///
     /// # Errors
     /// As [`History::restore`].
-    pub async fn copy(&self, messages: Arc<dyn Messages>, context: &Context) -> Result<Self, ModuleError> {
-        let state = self.module.state().clone();
-        Self::restore_with(self.module.component(), state, messages, self.table.fork(), context).await
+    pub async fn copy(&self, messages: Arc<dyn Messages>) -> Result<Self, ModuleError> {
+        let (component, state) = (self.module.component(), self.module.state().clone());
+        let mut copy = Self::restore_with(component, state, messages, self.table.fork()).await?;
+        // The same component with the same bytes has the same window, and what it says of it later is checked.
+        copy.window = self.window.clone();
+        Ok(copy)
+    }
+
+    /// The same contents for another holder, in that one's component and under its settings. This one is not asked
+    /// anything, so nothing of it changes if that fails.
+    ///
+    /// # Errors
+    /// As [`History::restore`]; or the component cannot honour the settings.
+    pub async fn hand_over(
+        &self,
+        component: &Arc<Component>,
+        settings: &Value,
+        messages: Arc<dyn Messages>,
+        context: &Context,
+    ) -> Result<Self, ModuleError> {
+        let mut next = if component.sha256() == self.module.component().sha256() {
+            self.copy(messages).await?
+        } else {
+            let state = self.module.state().clone();
+            let mut next = Self::restore_with(component, state, messages, self.table.fork()).await?;
+            next.attempt().accept(context, Known::Nothing, &[]).await?;
+            next
+        };
+        next.transfer(context, settings).await?;
+        Ok(next)
     }
 
     async fn restore_with(
@@ -105,16 +135,13 @@ impl History {
         state: Arc<[u8]>,
         messages: Arc<dyn Messages>,
         table: Table,
-        context: &Context,
     ) -> Result<Self, ModuleError> {
         if !component.is_history() {
             return Err(component.code().error(Hook::Restore, no_history()));
         }
         let lending = Arc::new(LentMessages { messages, table: table.clone() });
         let module = Module::restore_with(component, state, Some(lending)).await?;
-        let mut history = Self { module, window: Window::default(), table };
-        history.attempt().accept(context, Known::Nothing, &[]).await?;
-        Ok(history)
+        Ok(Self { module, window: Window::default(), table })
     }
 
     /// The window after the last change.

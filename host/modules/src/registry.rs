@@ -3,7 +3,14 @@
 use crate::{component::Component, error::LoadError};
 use gg_core::digest::sha256_hex;
 use gg_sandbox::{Sandbox, Trust};
-use std::{collections::BTreeMap, fs::File, io::Read, path::Path, sync::Arc, thread};
+use std::{
+    collections::BTreeMap,
+    fs::{self, File},
+    io::{self, Read},
+    path::Path,
+    sync::Arc,
+    thread,
+};
 
 /// The built-in components by kind. `build.rs` sees that their files are there.
 const BUILT_IN: [(&str, &[u8]); 5] = [
@@ -68,13 +75,16 @@ impl Registry {
         path: &Path,
         expected_sha256: Option<&str>,
     ) -> Result<Arc<Component>, LoadError> {
-        // One byte more than the sandbox takes, so that it says what is too large, and a device that never
-        // ends is not read for ever.
+        let unreadable = |error| LoadError::Unreadable { path: path.to_owned(), error };
+        // Whoever opens a pipe waits for its other end, which may never come.
+        if !fs::metadata(path).map_err(unreadable)?.is_file() {
+            return Err(unreadable(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file")));
+        }
+        // One byte more than the sandbox takes, so that it says what is too large, also of a file that
+        // grows while it is read.
         let most = self.sandbox.limits().component_bytes as u64 + 1;
         let mut bytes = Vec::new();
-        File::open(path)
-            .and_then(|file| file.take(most).read_to_end(&mut bytes))
-            .map_err(|error| LoadError::Unreadable { path: path.to_owned(), error })?;
+        File::open(path).and_then(|file| file.take(most).read_to_end(&mut bytes)).map_err(unreadable)?;
         self.load_bytes(name, &bytes, expected_sha256)
     }
 

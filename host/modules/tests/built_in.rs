@@ -177,7 +177,7 @@ async fn a_history_lives_in_its_bytes() {
         History::restore(&history_component(), state, run.clone(), Vec::new(), &now()).await.unwrap_err();
     assert!(error.to_string().contains("which it was never lent"), "{error}");
 
-    let mut copy = history.copy(run.clone(), &now()).await.unwrap();
+    let mut copy = history.copy(run.clone()).await.unwrap();
     copy.append(&now(), pair(6, 3).to_vec()).await.unwrap();
     assert_eq!((ids(&copy), ids(&history)), (vec![1, 2, 3, 4, 5, 6, 7], vec![1, 2, 3, 4, 5]));
 

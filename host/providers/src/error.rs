@@ -219,7 +219,7 @@ impl ModelError {
             Self::RateLimited { .. } => {
                 "Lower `maxParallel`, or raise the provider's `totalTimeoutMs` so that gg can wait longer.".into()
             }
-            Self::Server { .. } => "Look into the server's own log; gg has already asked again.".into(),
+            Self::Server { .. } => "Look into the server's own log.".into(),
             Self::Network { .. } => "Check `baseUrl`, and that the server is running.".into(),
             Self::Cut { .. } => {
                 "The server or something between closed the connection; its log may say why.".into()
@@ -234,6 +234,9 @@ impl ModelError {
                 "Check that `baseUrl` points to an API of the kind that `api` names: for most servers it ends in \
                  `/v1`."
                     .into()
+            }
+            Self::Retried { error, .. } if matches!(**error, Self::Server { .. }) => {
+                "Look into the server's own log; gg has already asked again.".into()
             }
             Self::Retried { error, .. } => error.hint(),
             Self::TooLarge { .. } => "Lower the model's `maxOutput`.".into(),
@@ -272,5 +275,19 @@ fn bad_request_hint(message: &str) -> String {
         None => {
             "Check the model's `parameters`; a value of null removes a field that gg sends by itself.".into()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_was_asked_again_says_so() {
+        let once = ModelError::Server { status: 500, message: "broken".into() };
+        assert!(!once.hint().contains("again"), "{}", once.hint());
+        assert!(once.after(2).hint().contains("gg has already asked again"));
+        let limited = ModelError::RateLimited { status: 429, retry_after: None, message: "wait".into() };
+        assert!(!limited.hint().contains("again"), "{}", limited.hint());
     }
 }

@@ -3,45 +3,48 @@
 mod calls;
 mod compaction;
 mod delegation;
+pub(crate) mod fork;
 mod held;
 pub(crate) mod holding;
 mod hooks;
 mod lent;
+mod opening;
+pub(crate) mod progress;
 mod prompt;
 mod request;
 mod settle;
 pub(crate) mod shared_module;
 pub(crate) mod snapshot;
+mod succession;
 mod turn;
 
+pub(crate) use turn::Lived;
+
 use crate::{
+    identity::Identity,
     leash::Leash,
-    life::{self, Entered},
-    profile::ReadyProfile,
+    life::{self, Begins, Entered},
     run::Shared,
-    telemetry::Spend,
 };
-use gg_core::{
-    AgentId, Ending, Entry, Event, Message, ModuleId, Turn, loop_detection::LoopDetector,
-    tokens::Calibration, window::Keep,
-};
+use fork::Copied;
+use gg_core::{AgentId, Ending, Entry, Event, Message, Turn, window::Keep};
 use gg_modules::{Access, Context, History, ModuleError, Phase};
-use gg_store::{AgentRecord, AgentStatus, InboxItem, InboxKind, Step, StoreError};
-use held::Held;
+use gg_store::{AgentStatus, InboxItem, InboxKind, Step, StoreError};
+use held::{Held, Place};
 use holding::Opened;
 use lent::Lender;
-use serde::{Deserialize, Serialize};
+use progress::Progress;
 use sha2::{Digest, Sha256};
 use shared_module::{Lock, Write};
 use snapshot::AgentSnapshot;
 use std::{
     collections::{BTreeMap, VecDeque},
     sync::Arc,
+    time::{Duration, Instant},
 };
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
 /// Why an agent's work stops where it stands.
-#[derive(Debug)]
 pub(crate) enum Stop {
     /// The agent ends, in this way.
     End(Ending),
@@ -81,44 +84,29 @@ impl Inbox {
     }
 }
 
-/// What is known of an agent beside its modules; durable with each of its steps.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Progress {
-    /// Turns under this profile, which `maxTurns` counts.
-    pub(crate) turns: u32,
-    /// The last turn that began. A history counts turns too, and is not believed where it says less.
-    pub(crate) last_turn: Turn,
-    /// Replies in a row that were empty.
-    pub(crate) empty_replies: u32,
-    pub(crate) loop_detector: LoopDetector,
-    pub(crate) calibration: Calibration,
-    pub(crate) spend: Spend,
-    /// The reply whose calls are not all answered yet.
-    pub(crate) open_reply: Option<gg_core::MessageId>,
-    /// How it ended, while it reads what came in that moment.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) declared: Option<Ending>,
-    /// The text of replies that the output limit cut off, which the next reply goes on from.
-    pub(crate) unfinished_text: String,
-}
-
 /// An agent at work.
 pub(crate) struct Agent {
-    pub(crate) id: AgentId,
-    pub(crate) profile: Arc<ReadyProfile>,
-    parent: Option<AgentId>,
-    depth: u32,
+    pub(crate) me: Identity,
     inbox: Arc<Mutex<Inbox>>,
     leash: Leash,
     shared: Arc<Shared>,
     salt: u64,
+    /// What its lineage was put to work for, which opens every window that is begun afresh.
+    prompt: Arc<Message>,
     history: History,
-    history_id: ModuleId,
-    /// The history's state on record.
-    history_recorded: Option<Arc<[u8]>>,
+    history_place: Place,
     modules: BTreeMap<String, Held>,
     lender: Arc<Lender>,
     progress: Progress,
+    /// Its stream has still to state what its window came with.
+    unstated: bool,
+
+    /// When it began, or was let in again to begin.
+    since: Instant,
+    /// What one of its modules did wrong last.
+    last_failure: Option<String>,
+    /// Copies that this turn has asked for.
+    forks: Vec<AgentId>,
     /// The system prompt of the turn it was rendered for: once a turn, so that the room is measured on what is
     /// sent, and a module that fails in it is asked once.
     system: Option<(Turn, String)>,
@@ -139,46 +127,85 @@ struct OnCommit {
 }
 
 impl Agent {
-    /// Opens the modules of an agent that got its first slot, and its window with what it is asked for. Its
-    /// first step is written.
+    /// An agent that got its first slot. Its first step is written.
     pub(crate) async fn start(shared: Arc<Shared>, entered: Entered) -> Result<Self, Stop> {
         let Entered { born, inbox, leash } = entered;
-        let lender = Arc::new(Lender::new(shared.store.clone()));
-        let Opened { history, modules, notes, step } = holding::open_all(&shared, &born, &lender).await?;
-        let prompt = lent(&born.prompt, born.prompt_entry());
-        lender.lend(&born.prompt);
-        let history_id = shared.store.next_module_id();
-        let salt = salt(shared.store.run_id().as_str(), born.id.as_str());
-        let mut agent = Self {
-            id: born.id,
-            profile: born.profile,
-            parent: born.parent,
-            depth: born.depth,
-            inbox,
-            leash,
-            shared,
-            salt,
-            history,
-            history_id,
-            history_recorded: None,
-            modules,
-            lender,
-            progress: Progress::default(),
-            system: None,
-            said: String::new(),
-            step,
-            on_commit: OnCommit::default(),
+        let (me, prompt) = (born.me, born.prompt);
+        let mut agent = match born.begins {
+            Begins::Copy(copied) => {
+                let Copied { history, modules, lender, progress } = *copied;
+                let mut agent = Self::new(shared, me, (inbox, leash), prompt, history, lender);
+                (agent.modules, agent.progress, agent.unstated) = (modules, progress, true);
+                agent.event(running());
+                agent
+            }
+            Begins::Fresh { links } => {
+                let lender = Arc::new(Lender::new(shared.store.clone()));
+                let opened = holding::open_all(&shared, &me, &links, &lender).await?;
+                let Opened { history, modules, notes, step } = opened;
+                let history = (history, Place::new(shared.store.next_module_id()));
+                let mut agent = Self::new(shared, me, (inbox, leash), prompt, history, lender);
+                (agent.modules, agent.step) = (modules, step);
+                agent.event(running());
+                agent.append_prompt().await?;
+                let kinds: Vec<String> = agent.modules.keys().cloned().collect();
+                agent.open_window(Turn(0), notes, &kinds, Keep::Pinned).await?;
+                agent
+            }
         };
-        agent.event(Event::AgentState { state: gg_core::AgentState::Running, on: Vec::new() });
-        agent.append_lent(Turn(0), vec![prompt]).await?;
-        agent.open_window(notes).await?;
         agent.commit().await?;
         Ok(agent)
     }
 
+    /// An agent that holds nothing but a history.
+    fn new(
+        shared: Arc<Shared>,
+        me: Identity,
+        (inbox, leash): (Arc<Mutex<Inbox>>, Leash),
+        prompt: Arc<Message>,
+        (history, history_place): (History, Place),
+        lender: Arc<Lender>,
+    ) -> Self {
+        let salt = salt(shared.store.run_id().as_str(), me.id.as_str());
+        Self {
+            me,
+            inbox,
+            leash,
+            shared,
+            salt,
+            prompt,
+            history,
+            history_place,
+            modules: BTreeMap::new(),
+            lender,
+            progress: Progress::default(),
+            unstated: false,
+            since: Instant::now(),
+            last_failure: None,
+            forks: Vec::new(),
+            system: None,
+            said: String::new(),
+            step: Step::new(),
+            on_commit: OnCommit::default(),
+        }
+    }
+
+    /// Opens a window with what the agent's lineage was put to work for.
+    async fn append_prompt(&mut self) -> Result<(), Stop> {
+        let prompt = self.prompt.clone();
+        let entry = Entry::of(&prompt, Turn(0), gg_core::tokens::of_message(&prompt), Keep::Pinned);
+        self.lender.lend(&prompt);
+        self.append_lent(Turn(0), vec![lent(&prompt, entry)]).await
+    }
+
+    /// The time that earlier incarnations of its profile took within its lineage.
+    pub(crate) fn time_taken(&self) -> Duration {
+        self.progress.wall_time_of(&self.me.profile.id)
+    }
+
     fn context(&self, turn: Turn, phase: Phase) -> Context {
         Context {
-            agent: self.id.clone(),
+            agent: self.me.id.clone(),
             turn,
             now_ms: (self.shared.now_ms)(),
             access: Access::ReadWrite,
@@ -187,8 +214,14 @@ impl Agent {
         }
     }
 
+    /// The same for another agent, before there is one.
+    fn context_of(&self, agent: &AgentId, turn: Turn, phase: Phase) -> Context {
+        let salt = salt(self.shared.store.run_id().as_str(), agent.as_str());
+        Context { agent: agent.clone(), salt, ..self.context(turn, phase) }
+    }
+
     fn event(&mut self, event: Event) {
-        self.step.event(Some(self.id.clone()), event);
+        self.step.event(Some(self.me.id.clone()), event);
     }
 
     /// Ends the agent because of what one of its modules did.
@@ -198,6 +231,7 @@ impl Agent {
 
     /// Records that a module broke a rule or a limit.
     fn module_failed(&mut self, turn: Turn, module: &str, error: &ModuleError) {
+        self.last_failure = Some(format!("the module {module:?} failed: {error}"));
         self.event(Event::ModuleFailed {
             turn,
             module: module.to_owned(),
@@ -236,8 +270,32 @@ impl Agent {
         let message = Arc::new(message);
         let lent = lent(&message, entry);
         self.lender.lend(&message);
-        self.event(Event::Message { turn: entry.turn, message });
+        self.state(message, entry.turn);
         lent
+    }
+
+    /// States a message in the stream, unless the whole window is still to be stated: it is on record then, and stated
+    /// with the rest.
+    fn state(&mut self, message: Arc<Message>, turn: Turn) {
+        if self.unstated {
+            self.step.message(message);
+        } else {
+            self.event(Event::Message { turn, message });
+        }
+    }
+
+    /// States the window that the agent came with, so that its stream can be read without any other.
+    async fn state_window(&mut self) -> Result<(), Stop> {
+        if !std::mem::take(&mut self.unstated) {
+            return Ok(());
+        }
+        let entries = self.history.window().entries.clone();
+        let ids: Vec<_> = entries.iter().map(|entry| entry.id).collect();
+        let messages = self.shared.store.messages(&ids).await?;
+        for (entry, message) in entries.iter().zip(messages) {
+            self.event(Event::Message { turn: entry.turn, message });
+        }
+        Ok(())
     }
 
     /// Makes everything since the last commit durable, in one transaction.
@@ -252,25 +310,17 @@ impl Agent {
 
     async fn commit_as(&mut self, status: AgentStatus) -> Result<(), Stop> {
         for (message, entry) in self.lender.take_notes() {
-            self.event(Event::Message { turn: entry.turn, message });
+            self.state(message, entry.turn);
         }
         let writes = self.record_modules();
         self.pass_notices().await;
-        let progress = serde_json::to_value(&self.progress)
-            .map_err(|error| StoreError::Conflict(format!("an agent's progress: {error}")))?;
-        self.step.agent(AgentRecord {
-            id: self.id.clone(),
-            profile: self.profile.id.clone(),
-            parent: self.parent.clone(),
-            depth: self.depth,
-            status,
-            progress,
-        });
+        let progress = self.progress.as_json()?;
+        self.step.agent(self.me.record(status, progress));
         let step = std::mem::replace(&mut self.step, Step::new());
         let OnCommit { born, sent } = std::mem::take(&mut self.on_commit);
         if let Err(error) = self.shared.store.commit(step).await {
             for entered in born {
-                self.shared.lineages.forget(&entered.born.id);
+                self.shared.lineages.forget(&entered.born.me.id);
             }
             return Err(error.into());
         }
@@ -288,7 +338,8 @@ impl Agent {
             let inbox = self.inbox.lock().await;
             observer(&AgentSnapshot {
                 dir: self.shared.store.dir().to_owned(),
-                agent: self.id.clone(),
+                agent: self.me.id.clone(),
+                lineage: self.me.lineage.clone(),
                 window: self.history.window().entries.iter().map(|entry| entry.id).collect(),
                 modules,
                 inbox: inbox.items.iter().cloned().collect(),
@@ -309,6 +360,10 @@ impl Agent {
         }
         (digests, locks)
     }
+}
+
+fn running() -> Event {
+    Event::AgentState { state: gg_core::AgentState::Running, on: Vec::new() }
 }
 
 /// A message as the history is told of it.

@@ -1,7 +1,10 @@
 //! What an agent can do, one file per capability, and the calls that come of it.
 
 pub(crate) mod compact;
+pub(crate) mod exec;
 pub(crate) mod finish;
+pub(crate) mod fork;
+pub(crate) mod fsm;
 pub(crate) mod shell;
 pub(crate) mod subagents;
 pub(crate) mod workspace;
@@ -41,5 +44,8 @@ pub fn host_kinds() -> Vec<Kind> {
             state_format: None,
         },
         subagents::kind(),
+        exec::kind(),
+        fork::kind(),
+        fsm::kind(),
     ]
 }

@@ -1,6 +1,9 @@
 //! Every agent of a run, by the id that addresses it: who put it to work, who waits for it, how it ended.
+//!
+//! An agent that becomes another is still the same one here: whatever is asked by the id of a later incarnation is
+//! answered for the lineage. Its inbox, its children and its result are the lineage's.
 
-use crate::{agent::Inbox, leash::Leash, slots::Door};
+use crate::{agent::Inbox, identity::Identity, leash::Leash, slots::Door};
 use gg_core::{AgentId, Ending, ProfileId};
 use std::{
     collections::{BTreeSet, HashMap, HashSet},
@@ -26,12 +29,23 @@ impl Enough {
 }
 
 /// The agents of a run that ever came to be.
-#[derive(Debug, Default)]
-pub(crate) struct Lineages(Mutex<HashMap<AgentId, Lineage>>);
+#[derive(Default)]
+pub(crate) struct Lineages(Mutex<Table>);
 
-#[derive(Debug)]
+#[derive(Default)]
+struct Table {
+    /// By the id of the first incarnation.
+    lineages: HashMap<AgentId, Lineage>,
+    /// Of each later incarnation, the first.
+    later: HashMap<AgentId, AgentId>,
+}
+
 struct Lineage {
+    /// What it was put to work as.
     profile: ProfileId,
+    /// Who it is now.
+    now: Identity,
+    /// The lineage that put it to work.
     parent: Option<AgentId>,
     inbox: Arc<tokio::sync::Mutex<Inbox>>,
     leash: Leash,
@@ -69,6 +83,8 @@ pub(crate) struct Ended {
     pub(crate) ending: Ending,
     /// The last text that its model wrote, where the ending has none of its own.
     pub(crate) said: Option<String>,
+    /// The state of its machine that it ended in.
+    pub(crate) state: Option<String>,
     /// How many messages it did not come to read.
     pub(crate) unread: u32,
 }
@@ -90,20 +106,22 @@ pub(crate) enum Stranger {
 }
 
 impl Lineages {
-    /// A new agent has its place: it can be waited for and written to. The answer is what ends it from outside.
+    /// A new agent has its place, as the child of the one that put it to work as `profile`: it can be waited for and
+    /// written to. The answer is its inbox, and what ends it from outside.
     pub(crate) fn enter(
         &self,
-        id: &AgentId,
+        now: &Identity,
         profile: &ProfileId,
-        parent: Option<&AgentId>,
     ) -> (Arc<tokio::sync::Mutex<Inbox>>, Leash) {
         let mut all = self.all();
-        if let Some(parent) = parent.and_then(|parent| all.get_mut(parent)) {
-            parent.children.push(id.clone());
+        let parent = now.parent.as_ref().map(|parent| all.first(parent).clone());
+        if let Some(parent) = parent.as_ref().and_then(|parent| all.get_mut(parent)) {
+            parent.children.push(now.id.clone());
         }
         let lineage = Lineage {
             profile: profile.clone(),
-            parent: parent.cloned(),
+            now: now.clone(),
+            parent,
             inbox: Arc::default(),
             leash: Leash::default(),
             children: Vec::new(),
@@ -112,14 +130,28 @@ impl Lineages {
             waiting: None,
         };
         let handles = (lineage.inbox.clone(), lineage.leash.clone());
-        all.insert(id.clone(), lineage);
+        all.lineages.insert(now.id.clone(), lineage);
         handles
+    }
+
+    /// An agent has become this one, and that is durable.
+    pub(crate) fn became(&self, now: &Identity) {
+        let mut all = self.all();
+        all.later.insert(now.id.clone(), now.lineage.clone());
+        if let Some(lineage) = all.get_mut(&now.lineage) {
+            lineage.now = now.clone();
+        }
+    }
+
+    /// Who an agent is now.
+    pub(crate) fn now(&self, id: &AgentId) -> Option<Identity> {
+        self.all().get(id).map(|lineage| lineage.now.clone())
     }
 
     /// An agent did not come to be after all.
     pub(crate) fn forget(&self, id: &AgentId) {
         let mut all = self.all();
-        let parent = all.remove(id).and_then(|lineage| lineage.parent);
+        let parent = all.lineages.remove(id).and_then(|lineage| lineage.parent);
         if let Some(parent) = parent.and_then(|parent| all.get_mut(&parent)) {
             parent.children.retain(|child| child != id);
         }
@@ -145,7 +177,7 @@ impl Lineages {
     pub(crate) fn wait(&self, parent: &AgentId, on: &[AgentId], enough: Enough) -> Wait {
         let mut all = self.all();
         let open: HashSet<AgentId> =
-            on.iter().filter(|id| all.get(*id).is_some_and(|child| child.ended.is_none())).cloned().collect();
+            on.iter().filter(|id| all.get(id).is_some_and(|child| child.ended.is_none())).cloned().collect();
         if enough.is_met(open.len(), on.len()) {
             return Wait::Over;
         }
@@ -164,6 +196,7 @@ impl Lineages {
     /// The child `id` of `parent`.
     pub(crate) fn child(&self, parent: &AgentId, id: &AgentId) -> Result<Child, Stranger> {
         let all = self.all();
+        let id = all.first(id);
         if id == parent {
             return Err(Stranger::Itself);
         }
@@ -192,19 +225,14 @@ impl Lineages {
         }
     }
 
-    /// How many children an agent has had.
-    pub(crate) fn children(&self, parent: &AgentId) -> usize {
-        self.all().get(parent).map_or(0, |parent| parent.children.len())
-    }
-
     /// How an agent ended, if it has.
     pub(crate) fn ending(&self, id: &AgentId) -> Option<Ending> {
         self.all().get(id)?.ended.as_ref().map(|ended| ended.ending.clone())
     }
 
-    /// The inbox of an agent.
-    pub(crate) fn inbox(&self, id: &AgentId) -> Option<Arc<tokio::sync::Mutex<Inbox>>> {
-        self.all().get(id).map(|lineage| lineage.inbox.clone())
+    /// The inbox of an agent, and the id that it is recorded under.
+    pub(crate) fn inbox(&self, id: &AgentId) -> Option<(AgentId, Arc<tokio::sync::Mutex<Inbox>>)> {
+        self.all().get(id).map(|lineage| (lineage.now.lineage.clone(), lineage.inbox.clone()))
     }
 
     /// What ends an agent that has not ended.
@@ -215,12 +243,32 @@ impl Lineages {
     /// The leashes of all that have not ended.
     pub(crate) fn leashes(&self) -> Vec<Leash> {
         let all = self.all();
-        all.values().filter(|lineage| lineage.ended.is_none()).map(|lineage| lineage.leash.clone()).collect()
+        all.lineages
+            .values()
+            .filter(|lineage| lineage.ended.is_none())
+            .map(|lineage| lineage.leash.clone())
+            .collect()
     }
 
-    fn all(&self) -> MutexGuard<'_, HashMap<AgentId, Lineage>> {
+    fn all(&self) -> MutexGuard<'_, Table> {
         // Each change is whole after every statement, so a poisoned lock still holds a sound table.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Table {
+    /// The first incarnation of the one that is called `id`.
+    fn first<'a>(&'a self, id: &'a AgentId) -> &'a AgentId {
+        self.later.get(id).unwrap_or(id)
+    }
+
+    fn get(&self, id: &AgentId) -> Option<&Lineage> {
+        self.lineages.get(self.first(id))
+    }
+
+    fn get_mut(&mut self, id: &AgentId) -> Option<&mut Lineage> {
+        let first = self.later.get(id).unwrap_or(id);
+        self.lineages.get_mut(first)
     }
 }
 

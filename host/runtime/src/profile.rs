@@ -1,11 +1,11 @@
 //! A profile made ready to run: its models, its components and the calls it offers.
 
 use crate::{
-    capability::{compact, finish, shell, subagents, workspace},
+    capability::{compact, exec, finish, fork, fsm, shell, subagents, workspace},
     hooks::Hooks,
     scope::Scope,
 };
-use gg_config::{Budget, CompactionParams, Configuration, ModelRef, Profile, ValueSchema};
+use gg_config::{Budget, CompactionParams, Configuration, ModelRef, Profile, State, ValueSchema};
 use gg_core::{CallSpec, Prices, ProfileId, tokens};
 use gg_modules::Component;
 use gg_providers::{Model, Providers};
@@ -34,6 +34,9 @@ pub(crate) enum Route {
     Finish,
     Compact,
     Subagents,
+    Exec,
+    Fork,
+    Transition,
 }
 
 /// A call that is offered, and how it is checked and carried out.
@@ -100,15 +103,16 @@ pub enum ProfileError {
 }
 
 impl ReadyProfile {
-    /// Binds `profile` to models, components and the workspace at `root`. `component` finds the component of
+    /// Binds `profile` to models, components and the workspace at `site`. `component` finds the component of
     /// a capability by its id and the name it gives; `base` is the folder that the programs of hooks are
-    /// relative to.
+    /// relative to. `state` is what its agents are run as, if a machine runs them.
     pub(crate) fn new(
         profile: &Profile,
+        state: Option<&State>,
         configuration: &Configuration,
         providers: &Providers,
         component: impl Fn(&str, Option<&str>) -> Option<Arc<Component>>,
-        root: &Path,
+        site: &workspace::Site,
         base: &Path,
     ) -> Result<Self, ProfileError> {
         let gone = |what: String| ProfileError::Gone { profile: profile.id.clone(), what };
@@ -125,7 +129,8 @@ impl ReadyProfile {
                 prices: model.prices,
             })
         };
-        let model = bind(&profile.model)?;
+        let model = profile.model.as_ref().ok_or_else(|| gone("the model".into()))?;
+        let model = bind(model)?;
         let compaction = match profile.compaction() {
             Some(params) => {
                 let summarizer = match &params.summarizer {
@@ -146,14 +151,14 @@ impl ReadyProfile {
             match capability.id.as_str() {
                 workspace::CAPABILITY => {
                     let params = profile.workspace().unwrap_or_default();
-                    workspace = Some(Arc::new(workspace::Workspace::open(root, params.into())?));
+                    workspace = Some(Arc::new(workspace::Workspace::open(site, params.into())?));
                     let specs = workspace::Workspace::specs();
                     tools.extend(specs.into_iter().map(|spec| (spec, Route::Workspace)));
                 }
                 shell::CAPABILITY => {
                     let params = profile.shell().unwrap_or_default();
                     tools.push((shell::Shell::spec(&params), Route::Shell));
-                    shell = Some(Arc::new(shell::Shell::open(root, params)?));
+                    shell = Some(Arc::new(shell::Shell::open(site.root(), params)?));
                 }
                 compact::CAPABILITY => {
                     let spec = compact::spec();
@@ -168,6 +173,18 @@ impl ReadyProfile {
                         (subagents::with_roster(spec.clone(), profile, configuration), Route::Subagents)
                     }));
                 }
+                exec::CAPABILITY => {
+                    let offered = exec::kind();
+                    let offered = offered.offered(&capability.features, profile.reach());
+                    tools.extend(offered.map(|_| (exec::offered(profile, configuration), Route::Exec)));
+                }
+                fork::CAPABILITY => {
+                    let kind = fork::kind();
+                    let offered = kind.offered(&capability.features, profile.reach());
+                    tools.extend(offered.map(|spec| (spec.clone(), Route::Fork)));
+                }
+                // A machine takes no turn.
+                fsm::CAPABILITY => {}
                 kind => {
                     let component = component(kind, capability.component.as_deref())
                         .ok_or_else(|| gone(format!("the component of {kind:?}")))?;
@@ -185,12 +202,14 @@ impl ReadyProfile {
                 }
             }
         }
-        let hooks = Hooks::new(&profile.hooks, base, root)
+        let hooks = Hooks::new(&profile.hooks, base, site.root())
             .map_err(|program| gone(format!("the program {program:?} of a hook")))?;
         let history = history.ok_or_else(|| gone("the component of \"history\"".into()))?;
         if let Some(allowed) = &profile.calls {
             tools.retain(|(spec, _)| allowed.contains(&spec.name));
         }
+        // Whoever stands in a state can move on from it, whatever else it may do.
+        tools.extend(state.and_then(fsm::spec).map(|spec| (spec, Route::Transition)));
         let mut by_name = BTreeMap::new();
         for (spec, route) in tools {
             let arguments = ValueSchema::new(&spec.parameters).map_err(|error| ProfileError::Schema {

@@ -3,14 +3,16 @@
 use crate::{
     agent::{holding::ProfileModules, snapshot::AgentSnapshot},
     budget::RunBudget,
+    capability::workspace::Site,
     launch::{ComponentTable, provider_specs},
     life,
     lineages::Lineages,
+    machine::{Edge, Machine, State, Target},
     profile::{ProfileError, ReadyProfile},
     slots::Slots,
     telemetry::Rollup,
 };
-use gg_config::Configuration;
+use gg_config::{Configuration, FsmParams, Profile};
 use gg_core::{AgentId, Ending, Event, ProfileId, RunId, event::ProfileRollup};
 use gg_providers::{BuildError, Providers};
 use gg_store::{
@@ -96,7 +98,8 @@ pub struct RunSummary {
 /// What all agents of a run share.
 pub(crate) struct Shared {
     pub(crate) store: RunStore,
-    pub(crate) profiles: BTreeMap<ProfileId, Arc<ReadyProfile>>,
+    /// What the configuration's agents are, by their ids.
+    pub(crate) profiles: BTreeMap<ProfileId, Target>,
     pub(crate) profile_modules: ProfileModules,
     /// What outlives the run, if any profile has something that does.
     pub(crate) project: Option<ProjectStore>,
@@ -182,7 +185,7 @@ impl RunHandle {
         // A task of its own, so that whoever stops waiting for the answer cannot leave a message that is on
         // record and never read.
         let (shared, root, text) = (self.shared.clone(), self.root.clone(), text.to_owned());
-        let Some(inbox) = self.shared.lineages.inbox(&self.root) else { return Ok(false) };
+        let Some((_, inbox)) = self.shared.lineages.inbox(&self.root) else { return Ok(false) };
         let sent = tokio::spawn(async move {
             // Held over the commit, so that the agent cannot end between the check and the message.
             let mut inbox = inbox.lock().await;
@@ -231,7 +234,6 @@ pub async fn start(launch: Launch) -> Result<RunHandle, StartError> {
     let configuration = &launch.configuration;
     let root = configuration.agents.first().ok_or(StartError::NoAgent)?.id.clone();
     let profiles = ready_profiles(&launch)?;
-    let root_profile = profiles.get(&root).cloned().ok_or(StartError::NoAgent)?;
     let config =
         serde_json::to_value(configuration).map_err(|error| StoreError::Conflict(error.to_string()))?;
     let meta = RunMeta {
@@ -243,6 +245,7 @@ pub async fn start(launch: Launch) -> Result<RunHandle, StartError> {
     };
     let project = project(&launch, &profiles)?;
     let store = RunStore::create(&launch.runs_dir, meta.clone())?;
+    let root = meta.root.clone();
     let started = Event::RunStarted {
         run: store.run_id().clone(),
         root: meta.root,
@@ -267,8 +270,10 @@ pub async fn start(launch: Launch) -> Result<RunHandle, StartError> {
         stopped: OnceLock::new(),
         failed: OnceLock::new(),
     });
-    let (step, entered) = life::first_step(&shared, started, &root_profile, launch.prompt);
-    let root = entered.born.id.clone();
+    let first = shared.profiles.get(&root);
+    let first = first.and_then(|target| life::first_step(&shared, started, target, launch.prompt));
+    let (step, entered) = first.ok_or(StartError::NoAgent)?;
+    let root = entered.born.me.id.clone();
     // The first agent of a budget of at least one.
     let _ = shared.budget.take_agent();
     shared.store.commit(step).await?;
@@ -277,24 +282,61 @@ pub async fn start(launch: Launch) -> Result<RunHandle, StartError> {
     Ok(RunHandle { shared, root, task })
 }
 
-fn ready_profiles(launch: &Launch) -> Result<BTreeMap<ProfileId, Arc<ReadyProfile>>, StartError> {
+fn ready_profiles(launch: &Launch) -> Result<BTreeMap<ProfileId, Target>, StartError> {
     let configuration = &launch.configuration;
     let providers = Providers::build(&provider_specs(configuration, &launch.base), launch.record.as_deref())?;
+    let site = Site::new(&launch.workspace);
     let find = |id: &str, name: Option<&str>| launch.components.find(id, name);
-    let ready = configuration.agents.iter().map(|profile| {
-        let (workspace, base) = (&launch.workspace, &launch.base);
-        let ready = ReadyProfile::new(profile, configuration, &providers, find, workspace, base)?;
-        Ok((profile.id.clone(), Arc::new(ready)))
+    let ready = |profile: &Profile, state: Option<&gg_config::State>| {
+        let ready = ReadyProfile::new(profile, state, configuration, &providers, find, &site, &launch.base)?;
+        Ok::<_, ProfileError>(Arc::new(ready))
+    };
+    let targets = configuration.agents.iter().map(|profile| {
+        let target = match profile.fsm() {
+            None => Target::Worker(ready(profile, None)?),
+            Some(params) => Target::Machine(Arc::new(machine(configuration, &profile.id, &params, ready)?)),
+        };
+        Ok((profile.id.clone(), target))
     });
-    ready.collect()
+    targets.collect()
+}
+
+/// A machine with its states made ready. The launch check refuses one whose parts do not exist.
+fn machine(
+    configuration: &Configuration,
+    id: &ProfileId,
+    params: &FsmParams,
+    ready: impl Fn(&Profile, Option<&gg_config::State>) -> Result<Arc<ReadyProfile>, ProfileError>,
+) -> Result<Machine, ProfileError> {
+    let gone = |what: String| ProfileError::Gone { profile: id.clone(), what };
+    let states = params.states.iter().map(|state| {
+        let profile = configuration.profile(&state.agent_id);
+        let profile = profile.ok_or_else(|| gone(format!("the agent {:?}", state.agent_id.as_str())))?;
+        let edges = state.transitions.iter().map(|edge| {
+            let to = params.states.iter().position(|other| other.name == edge.to);
+            let to = to.ok_or_else(|| gone(format!("the state {:?}", edge.to)))?;
+            Ok::<_, ProfileError>(Edge { to, transfer: edge.transfer.iter().cloned().collect() })
+        });
+        Ok::<_, ProfileError>(State {
+            name: state.name.clone(),
+            profile: ready(profile, Some(state))?,
+            edges: edges.collect::<Result<_, _>>()?,
+        })
+    });
+    Ok(Machine { id: id.clone(), states: states.collect::<Result<_, _>>()? })
 }
 
 /// What outlives the run, looked at before anything starts.
 fn project(
     launch: &Launch,
-    profiles: &BTreeMap<ProfileId, Arc<ReadyProfile>>,
+    profiles: &BTreeMap<ProfileId, Target>,
 ) -> Result<Option<ProjectStore>, ProjectError> {
-    if !profiles.values().flat_map(|profile| &profile.held).any(|held| held.scope.persists()) {
+    // A machine's states are run by workers, which are all listed.
+    let workers = profiles.values().filter_map(|target| match target {
+        Target::Worker(profile) => Some(profile),
+        Target::Machine(_) => None,
+    });
+    if !workers.flat_map(|profile| &profile.held).any(|held| held.scope.persists()) {
         return Ok(None);
     }
     let project = ProjectStore::of(&launch.runs_dir, &launch.workspace)?;

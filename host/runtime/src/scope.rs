@@ -1,5 +1,6 @@
 //! Who holds the same memories: what the params of the capability `memories` say to gg itself.
 
+use gg_core::succession::Holding;
 use gg_modules::Access;
 use serde_json::{Map, Value};
 
@@ -37,6 +38,14 @@ impl Scope {
     /// Whether what is held outlives the run.
     pub(crate) fn persists(self) -> bool {
         matches!(self, Self::Shared { persist: true })
+    }
+
+    /// How it is held: whether a copy of its holder holds the very same one.
+    pub(crate) fn holding(self) -> Holding {
+        match self {
+            Self::Isolated => Holding::Alone,
+            Self::Shared { .. } | Self::Inherited(_) => Holding::Linked,
+        }
     }
 
     /// What a holder of this scope may do.

@@ -56,6 +56,20 @@ impl Slots {
         self.inner().queue(agent, |scheduler| scheduler.wake(agent))
     }
 
+    /// A running agent goes on under another key. If it gave its slot up for that, the answer is the door to another.
+    pub(crate) fn change_key(&self, agent: &AgentId, key: Option<Key>) -> Option<Door> {
+        let mut inner = self.inner();
+        if inner.scheduler.key(agent) == key.as_ref() {
+            return None;
+        }
+        if key.is_some() {
+            return Some(inner.queue(agent, |scheduler| scheduler.change_key(agent, key)));
+        }
+        let granted = inner.scheduler.change_key(agent, None);
+        inner.open(granted);
+        None
+    }
+
     /// An agent leaves, wherever it stands.
     pub(crate) fn leave(&self, agent: &AgentId) {
         let mut inner = self.inner();

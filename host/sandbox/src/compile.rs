@@ -18,7 +18,7 @@ pub enum CompileError {
     #[error(transparent)]
     Contract(#[from] ContractError),
     /// It passes a limit.
-    #[error("stopped at the limit `{limit}`: {message}")]
+    #[error("{}: {message}", limit.stopped())]
     Limit {
         /// Which.
         limit: Limit,

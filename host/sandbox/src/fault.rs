@@ -17,7 +17,7 @@ const FUEL_WORDS: &str = "fuel allocated for hostcalls has been exhausted";
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Fault {
     /// It was stopped.
-    #[error("stopped at the limit `{limit}`: {message}")]
+    #[error("{}: {message}", limit.stopped())]
     Stopped {
         /// What stopped it.
         limit: Limit,

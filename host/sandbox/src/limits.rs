@@ -131,6 +131,15 @@ impl Limit {
         Self::CompileMemory,
     ];
 
+    /// That it stopped something, as the begin of a sentence.
+    pub fn stopped(self) -> String {
+        match self {
+            // What a guest does to itself is no limit that it reached.
+            Self::Trap => "trapped".to_owned(),
+            limit => format!("stopped at the limit `{}`", limit.name()),
+        }
+    }
+
     /// The stable name.
     pub fn name(self) -> &'static str {
         match self {
@@ -165,5 +174,12 @@ mod tests {
     fn every_limit_has_a_name_of_its_own() {
         let names: BTreeSet<_> = Limit::ALL.iter().map(|limit| limit.name()).collect();
         assert_eq!(names.len(), Limit::ALL.len());
+    }
+
+    #[test]
+    fn a_trap_is_called_no_limit() {
+        let said = |limit| crate::Fault::stopped(limit, "why").to_string();
+        assert_eq!(said(Limit::Trap), "trapped: why");
+        assert_eq!(said(Limit::Stack), "stopped at the limit `stack`: why");
     }
 }

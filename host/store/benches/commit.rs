@@ -85,6 +85,7 @@ fn step(store: &RunStore, agent: &AgentId, module: ModuleId, turn: u32) -> Step 
         })
         .agent(AgentRecord {
             id: agent.clone(),
+            lineage: agent.clone(),
             profile: "coder".into(),
             parent: None,
             depth: 0,

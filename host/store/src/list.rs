@@ -33,7 +33,7 @@ pub struct RunSummary {
     pub started: StartedRun,
     /// How it stands.
     pub status: RunStatus,
-    /// How many agents it had so far.
+    /// How many agents it had so far. One that became another counts once.
     pub agents: u64,
     /// The number of its last event.
     pub last_seq: Seq,

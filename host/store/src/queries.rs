@@ -117,7 +117,8 @@ impl Queries<'_> {
     }
 
     pub(crate) fn agents(&self) -> Result<Vec<AgentRecord>, StoreError> {
-        let sql = "SELECT id, profile, parent, depth, ending, progress FROM agents ORDER BY n";
+        let sql =
+            "SELECT id, profile, parent, depth, lineage, successor, ending, progress FROM agents ORDER BY n";
         let rows = self.all(sql, [], |row| {
             // The two bodies are read below: what fails there is damage, not an SQLite error.
             let agent = AgentRecord {
@@ -125,10 +126,14 @@ impl Queries<'_> {
                 profile: ProfileId::new(row.get::<_, String>(1)?),
                 parent: row.get::<_, Option<String>>(2)?.map(AgentId::new),
                 depth: row.get(3)?,
-                status: AgentStatus::Live,
+                lineage: AgentId::new(row.get::<_, String>(4)?),
+                status: match row.get::<_, Option<String>>(5)? {
+                    Some(successor) => AgentStatus::Became(AgentId::new(successor)),
+                    None => AgentStatus::Live,
+                },
                 progress: serde_json::Value::Null,
             };
-            Ok((agent, row.get::<_, Option<String>>(4)?, row.get::<_, String>(5)?))
+            Ok((agent, row.get::<_, Option<String>>(6)?, row.get::<_, String>(7)?))
         })?;
         let read = |(mut agent, ending, progress): (AgentRecord, Option<String>, String)| {
             let what = format!("agent {}", agent.id);
@@ -142,7 +147,8 @@ impl Queries<'_> {
     }
 
     pub(crate) fn agent_count(&self) -> Result<u64, StoreError> {
-        Ok(self.one("SELECT count(*) FROM agents", [], |row| row.get(0))?.map_or(0, unsigned))
+        let sql = "SELECT count(*) FROM agents WHERE lineage = id";
+        Ok(self.one(sql, [], |row| row.get(0))?.map_or(0, unsigned))
     }
 
     pub(crate) fn has_agent(&self, agent: &AgentId) -> Result<bool, StoreError> {

@@ -47,6 +47,8 @@ pub enum AgentStatus {
     Live,
     /// It ended so.
     Ended(Ending),
+    /// It became this other one, which goes on with its inbox and its children.
+    Became(AgentId),
 }
 
 /// An agent as it stands. A later record of the same id replaces it.
@@ -54,9 +56,12 @@ pub enum AgentStatus {
 pub struct AgentRecord {
     /// Its id.
     pub id: AgentId,
+    /// The first of those that it goes on from, which its inbox and its children belong to; itself, if it goes on from
+    /// nobody.
+    pub lineage: AgentId,
     /// Its profile.
     pub profile: ProfileId,
-    /// Who put it to work; absent for a root.
+    /// Who put it to work, or whom it goes on from; absent for a root.
     pub parent: Option<AgentId>,
     /// How deep it stands in the delegation tree; a root stands at 0.
     pub depth: u32,

@@ -7,7 +7,7 @@ use rusqlite::{Connection, OpenFlags, config::DbConfig};
 use std::{path::Path, time::Duration};
 
 /// The version of the tables, kept in SQLite's `user_version`. It rises with every change of the tables.
-pub const SCHEMA_VERSION: i64 = 2;
+pub const SCHEMA_VERSION: i64 = 3;
 
 /// SQLite's `application_id` of a run's database: the letters `ggru`.
 const APPLICATION_ID: i64 = 0x6767_7275;
@@ -45,7 +45,7 @@ CREATE TABLE events (
 CREATE INDEX events_usage ON events (seq) WHERE type = 'usage';
 CREATE TABLE agents (
     n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, profile TEXT NOT NULL, parent TEXT,
-    depth INTEGER NOT NULL, ending TEXT, progress TEXT NOT NULL
+    depth INTEGER NOT NULL, ending TEXT, progress TEXT NOT NULL, lineage TEXT NOT NULL DEFAULT '', successor TEXT
 ) STRICT;
 CREATE TABLE modules (
     id INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, profile TEXT, component_sha256 TEXT NOT NULL,

@@ -10,7 +10,7 @@ use gg_core::{
     turn::Declaration,
 };
 use serde::Serialize;
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 /// The most bytes of one step, all bodies and states together. A module's state is capped far below, and a
 /// turn's results by [`gg_core::call::MAX_RESULT_BYTES`] each; SQLite itself ends at a gigabyte a value.
@@ -60,6 +60,12 @@ impl Step {
     /// Whether it records nothing.
     pub fn is_empty(&self) -> bool {
         self.parts.is_empty()
+    }
+
+    /// Adds what another step records, after what this one does.
+    pub fn append(&mut self, mut other: Self) -> &mut Self {
+        self.parts.append(&mut other.parts);
+        self
     }
 
     /// Records a message. Recording the same one again changes nothing; another one under its id is refused.
@@ -151,6 +157,8 @@ impl Step {
 pub(crate) struct Prepared {
     pub(crate) rows: Vec<Row>,
     pub(crate) bytes: usize,
+    /// Those that have a row.
+    messages: HashMap<MessageId, Arc<Message>>,
 }
 
 /// One change of the database. Bodies are JSON.
@@ -172,10 +180,12 @@ pub(crate) enum Row {
 #[derive(Debug)]
 pub(crate) struct AgentRow {
     pub(crate) id: AgentId,
+    pub(crate) lineage: AgentId,
     pub(crate) profile: ProfileId,
     pub(crate) parent: Option<AgentId>,
     pub(crate) depth: u32,
     pub(crate) ending: Option<String>,
+    pub(crate) successor: Option<AgentId>,
     pub(crate) progress: String,
 }
 
@@ -185,13 +195,14 @@ impl Prepared {
             Part::Message(message) => return self.add_message(message, recorded),
             Part::Event(agent, event) => return self.add_event(agent, event, recorded),
             Part::Agent(agent) => {
-                let ending = match &agent.status {
-                    AgentStatus::Live => None,
-                    AgentStatus::Ended(ending) => Some(self.json("an agent's ending", ending)?),
+                let (ending, successor) = match &agent.status {
+                    AgentStatus::Live => (None, None),
+                    AgentStatus::Ended(ending) => (Some(self.json("an agent's ending", ending)?), None),
+                    AgentStatus::Became(successor) => (None, Some(successor.clone())),
                 };
                 let progress = self.json("an agent's progress", &agent.progress)?;
-                let AgentRecord { id, profile, parent, depth, .. } = agent;
-                Row::Agent(AgentRow { id, profile, parent, depth, ending, progress })
+                let AgentRecord { id, lineage, profile, parent, depth, .. } = agent;
+                Row::Agent(AgentRow { id, lineage, profile, parent, depth, ending, successor, progress })
             }
             Part::Module(module) => {
                 self.count(module.state.as_deref().map_or(0, <[u8]>::len))?;
@@ -222,13 +233,11 @@ impl Prepared {
     }
 
     fn add_message(&mut self, message: Arc<Message>, recorded: &Cache) -> Result<(), StoreError> {
-        let in_this_step = self.rows.iter().any(|row| match row {
-            Row::Message { message: other, .. } => Arc::ptr_eq(other, &message),
-            _ => false,
-        });
-        let known = || recorded.get(message.id).is_some_and(|other| Arc::ptr_eq(&other, &message));
-        if !in_this_step && !known() {
+        let is_it = |other: &Arc<Message>| Arc::ptr_eq(other, &message);
+        let in_this_step = self.messages.get(&message.id).is_some_and(is_it);
+        if !in_this_step && !recorded.get(message.id).as_ref().is_some_and(is_it) {
             let body = self.json("a message", &*message)?;
+            self.messages.insert(message.id, message.clone());
             self.rows.push(Row::Message { message, body });
         }
         Ok(())

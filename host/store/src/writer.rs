@@ -278,17 +278,19 @@ impl Writer {
 
     fn upsert_agent(&self, agent: &AgentRow) -> Result<(), StoreError> {
         self.execute(
-            "INSERT INTO agents (id, profile, parent, depth, ending, progress) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (id) DO UPDATE SET profile = excluded.profile, \
+            "INSERT INTO agents (id, profile, parent, depth, ending, progress, lineage, successor) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (id) DO UPDATE SET profile = excluded.profile, \
              parent = excluded.parent, depth = excluded.depth, ending = excluded.ending, \
-             progress = excluded.progress",
+             progress = excluded.progress, lineage = excluded.lineage, successor = excluded.successor",
             params![
                 agent.id.as_str(),
                 agent.profile.as_str(),
                 agent.parent.as_ref().map(|parent| parent.as_str()),
                 agent.depth,
                 agent.ending,
-                agent.progress
+                agent.progress,
+                agent.lineage.as_str(),
+                agent.successor.as_ref().map(|successor| successor.as_str()),
             ],
         )
         .map(drop)

@@ -40,11 +40,12 @@ impl Packed {
         packed
     }
 
-    /// Reads what was written as a state; nothing, if it cannot be an entry.
-    pub(crate) fn read(bytes: [u8; ENTRY_BYTES]) -> Option<Self> {
-        let flags = bytes[18];
-        let two_roles = flags & ASSISTANT != 0 && flags & RESULTS != 0;
-        (flags & !KNOWN == 0 && !two_roles && bytes[19] == 0).then_some(Self(bytes))
+    /// What keeps bytes that were written as a state from being an entry: bits that none has, and zero if there are
+    /// none. Without a branch, for thousands in a row.
+    pub(crate) fn faults(&self) -> u16 {
+        let [flags, zero] = self.field(18);
+        let two_roles = flags & (flags >> 1) & ASSISTANT;
+        u16::from_le_bytes([flags & !KNOWN | two_roles, zero])
     }
 
     pub(crate) fn entry(&self) -> Entry {
@@ -125,7 +126,7 @@ mod tests {
                 let stub = Packed::standing_for_others(&entry);
                 assert_eq!(stub.entry(), entry);
                 assert!(stub.stands_for_others());
-                assert_eq!(Packed::read(stub.0), Some(stub));
+                assert_eq!((packed.faults(), stub.faults()), (0, 0));
             }
         }
     }
@@ -136,7 +137,7 @@ mod tests {
         for (at, byte) in [(18, ASSISTANT | RESULTS), (18, 1 << 4), (19, 1)] {
             let mut bytes = Packed::new(&entry).0;
             bytes[at] = byte;
-            assert_eq!(Packed::read(bytes), None);
+            assert_ne!(Packed(bytes).faults(), 0);
         }
     }
 }

@@ -10,6 +10,9 @@
 //!   changed it, arming `clone` strikes at once, and arming `restore` when the instance is next rebuilt;
 //! - by its call `strike {"how": "loop"}`, which misbehaves right there, whatever it is armed with.
 //!
+//! It also keeps one text: `keep {"what": "a text"}` puts it there, and what `look` answers ends with it. A transfer
+//! leaves it, and arms anew by the settings.
+//!
 //! `at` is the name of an export: `open`, `clone`, `restore`, `transfer`, `reset`, `call` (any call but `arm`),
 //! `prompt`, `opening`. What it is armed with is its state, so it lasts until it is rolled back.
 //!

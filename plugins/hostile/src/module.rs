@@ -8,8 +8,8 @@ use gg_world_module::{
     exports::gg::module::{calls, lifecycle, view},
     gg::module::types::{CallError, CallSpec, Context, Descriptor, Error, Note, Reply, Section},
 };
-use serde::Deserialize;
-use std::cell::Cell;
+use serde::{Deserialize, Serialize};
+use std::cell::{Cell, RefCell};
 
 /// Found in the component's bytes and overwritten by whoever wants one of another kind.
 #[used]
@@ -25,6 +25,17 @@ struct Hostile;
 
 thread_local! {
     static ARM: Cell<Arm> = const { Cell::new(Arm { at: At::None, how: How::Error }) };
+    /// What it was given to keep.
+    static KEPT: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+/// All that it holds.
+#[derive(Serialize, Deserialize)]
+struct State {
+    #[serde(flatten)]
+    arm: Arm,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    kept: String,
 }
 
 /// What `arm` and `strike` take.
@@ -34,6 +45,9 @@ struct Arguments {
     at: At,
     #[serde(default)]
     how: How,
+    /// What `keep` takes.
+    #[serde(default)]
+    what: String,
 }
 
 fn error(how: How) -> Error {
@@ -67,6 +81,7 @@ impl lifecycle::Guest for Hostile {
         let mut calls = vec![
             spec("arm", both, "acting"),
             spec("strike", both, "acting"),
+            spec("keep", r#"{"type":"object","properties":{"what":{"type":"string"}}}"#, "acting"),
             spec("look", r#"{"type":"object"}"#, "read-only"),
         ];
         if how == Some(How::Huge) {
@@ -90,12 +105,14 @@ impl lifecycle::Guest for Hostile {
 
     fn open(settings: String) -> Result<(), Error> {
         ARM.set(Arm::from_settings(&settings));
+        KEPT.take();
         hook(At::Open)
     }
 
     fn clone() -> Result<Vec<u8>, Error> {
         let arm = ARM.get();
-        let state = serde_json::to_vec(&arm).map_err(|error| Error::Other(error.to_string()))?;
+        let state = State { arm, kept: KEPT.with_borrow(Clone::clone) };
+        let state = serde_json::to_vec(&state).map_err(|error| Error::Other(error.to_string()))?;
         match arm.strikes(At::Clone) {
             None => Ok(state),
             Some(how @ (How::Huge | How::Wild | How::BadUtf8)) => Ok(bytes(how)),
@@ -105,7 +122,9 @@ impl lifecycle::Guest for Hostile {
     }
 
     fn restore(state: Vec<u8>) -> Result<(), Error> {
-        ARM.set(serde_json::from_slice(&state).map_err(|error| Error::State(error.to_string()))?);
+        let state: State = serde_json::from_slice(&state).map_err(|error| Error::State(error.to_string()))?;
+        ARM.set(state.arm);
+        KEPT.set(state.kept);
         hook(At::Restore)
     }
 
@@ -122,6 +141,7 @@ impl lifecycle::Guest for Hostile {
     fn reset() -> Result<(), Error> {
         hook(At::Reset)?;
         ARM.set(Arm::default());
+        KEPT.take();
         Ok(())
     }
 }
@@ -136,11 +156,18 @@ impl calls::Guest for Hostile {
                 None
             }
             "strike" => Some(asked.how.strike()),
+            "keep" => {
+                KEPT.set(asked.what);
+                None
+            }
             _ => ARM.get().strikes(At::Call),
         };
         let reply = |value: String| Ok(Reply { value, notices: Vec::new() });
         match how {
-            None => reply("\"as you wish\"".into()),
+            None => {
+                let kept = KEPT.with_borrow(|kept| format!("as you wish {kept}"));
+                reply(serde_json::Value::String(kept.trim_end().into()).to_string())
+            }
             Some(How::Huge) => Ok(Reply { value: "0".into(), notices: aliases() }),
             Some(How::BadJson) => reply("{\"cut\": ".into()),
             Some(how @ (How::Wild | How::BadUtf8)) => reply(text(how)),

@@ -70,10 +70,9 @@ impl<M: Module> Live<M> {
     /// # Errors
     /// If the state cannot be written.
     pub fn save(&self) -> Result<Vec<u8>, Error> {
-        let state = self.state.save()?;
-        let mut bytes = Vec::with_capacity(self.header.len() + state.len());
-        bytes.extend_from_slice(&self.header);
-        bytes.extend_from_slice(&state);
+        let mut bytes = self.state.save()?;
+        // In place where there is room: a large state is not copied once more.
+        bytes.splice(0..0, self.header.iter().copied());
         Ok(bytes)
     }
 

@@ -65,5 +65,73 @@ fn a_file_that_is_none_is_refused() {
         assert_eq!((refused.code, refused.stdout.as_str()), (Some(2), ""), "{file}: {}", refused.stderr);
         assert!(refused.stderr.contains(says), "{file}: {}", refused.stderr);
         assert!(refused.stderr.contains("help: "), "{file}: {}", refused.stderr);
+        let data = desk.gg(&["check", file, "--format", "json"]);
+        assert_eq!((data.code, data.stderr.as_str()), (Some(2), ""), "{file}: {}", data.stdout);
+        let report: Value = serde_json::from_str(&data.stdout).unwrap();
+        let refusal = &report["refusals"][0];
+        let place = json!([refusal["pointer"], refusal["line"], refusal["column"]]);
+        assert_eq!(place, json!(["", 1, 1]), "{file}: {refusal}");
+        let said = format!("{} {}", refusal["code"].as_str().unwrap(), refusal["message"].as_str().unwrap());
+        assert!(said.contains(says), "{file}: {said}");
     }
+}
+
+/// Nobody opens the other end of these pipes.
+#[test]
+fn a_pipe_that_is_named_as_a_file_is_refused_and_not_waited_for() {
+    let desk = Desk::new();
+    let made = std::process::Command::new("mkfifo").arg(desk.path("pipe")).status().unwrap();
+    assert!(made.success());
+    let text = json!({
+        "maxParallel": 1,
+        "providers": {
+            "scripted": { "api": "scripted", "script": "pipe" },
+            "recorded": { "api": "replay", "recording": "pipe" },
+        },
+        "components": { "piped": { "path": "pipe" } },
+        "agents": [],
+    });
+    desk.file("agents.jsonc", &text.to_string());
+    let (send, receive) = std::sync::mpsc::channel();
+    std::thread::spawn(move || send.send(desk.gg(&["check", "agents.jsonc", "--format", "json"])));
+    let refused = receive.recv_timeout(std::time::Duration::from_secs(60)).expect("gg waits for the pipe");
+    let report: Value = serde_json::from_str(&refused.stdout).unwrap();
+    for (code, pointer) in [
+        ("file-unreadable", "/providers/scripted/script"),
+        ("file-unreadable", "/providers/recorded/recording"),
+        ("component-unreadable", "/components/piped/path"),
+    ] {
+        let refusals = report["refusals"].as_array().unwrap();
+        let refusal = refusals.iter().find(|refusal| refusal["pointer"] == pointer).expect(pointer);
+        assert_eq!(refusal["code"], code);
+        assert!(refusal["message"].as_str().unwrap().contains("no regular file"), "{refusal}");
+    }
+}
+
+#[test]
+fn only_what_may_be_a_secret_is_hidden() {
+    let desk = Desk::new();
+    let text = r#"{
+  "maxParallel": 1,
+  "providers": {
+    "near": { "api": "openai-chat",
+      "baseUrl": "localhost:8080/v1" },
+    "far": { "api": "openai-chat",
+      "baseUrl": "http://me:hidden-1@host/v1" },
+    "keyed": { "api": "openai-chat", "baseUrl": "http://host/v1",
+      "apiKeyEnv": "hidden-2" }
+  },
+  "agents": [
+    { "id": "one", "prompt": "Go.",
+      "model": { "provider": "near", "name": "m", "contextWindow": 9000, "maxOutput": 100,
+        "token": "hidden-3" } }
+  ]
+}"#;
+    desk.file("agents.jsonc", text);
+    let refused = desk.gg(&["check", "agents.jsonc"]);
+    assert_eq!(refused.code, Some(2));
+    assert!(refused.stderr.contains("\"localhost:8080/v1\""), "{}", refused.stderr);
+    assert!(refused.stderr.contains("@host/v1"), "{}", refused.stderr);
+    assert!(!refused.stderr.contains("hidden"), "{}", refused.stderr);
+    assert!(!refused.stderr.contains("unknown-key"), "{}", refused.stderr);
 }

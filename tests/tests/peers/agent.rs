@@ -2,7 +2,7 @@
 
 use crate::{
     cases::{self, Ask, BOTH, Case, Outcome, Way, check, malformed, ways},
-    servers::{expect_fixtures, gate, test_id},
+    servers::{expect_fixtures, gate, seen, test_id},
 };
 use serde_json::{Value, json};
 use std::{env, fs, path::Path, process::Command};
@@ -10,31 +10,24 @@ use std::{env, fs, path::Path, process::Command};
 /// The variable that the configuration names for the key.
 const KEY_VARIABLE: &str = "GG_PEERS_KEY";
 
-/// One agent that works on files; in the case of a team, it and the one that it may spawn.
-fn configuration(case: &Case, way: Way, test_id: &str) -> Value {
-    let profile = |id: &str, more: Value| {
-        let mut profile = json!({
-            "id": id,
-            "model": {
-                "provider": "peer", "name": way.model(), "contextWindow": 16384, "maxOutput": 2048,
-                "parameters": way.parameters(case),
-            },
-            "prompt": "You work on files.",
-            "maxTurns": 8,
-            "capabilities": [{ "id": "workspace", "enabled": true }],
-        });
-        profile.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
-        profile
-    };
-    let agents = if case.prompt == cases::TEAM.prompt {
-        let lead = json!({
-            "roster": [{ "agentId": "part", "scopes": ["subagent"], "description": "does one part" }],
-            "capabilities": [{ "id": "subagents", "enabled": true, "params": { "maxDepth": 1 } }],
-        });
-        json!([profile("lead", lead), profile("part", json!({}))])
-    } else {
-        json!([profile("worker", json!({}))])
-    };
+/// An agent that works on files, or as `more` has it.
+pub(crate) fn profile(case: &Case, way: Way, id: &str, more: &Value) -> Value {
+    let mut profile = json!({
+        "id": id,
+        "model": {
+            "provider": "peer", "name": way.model(), "contextWindow": 16384, "maxOutput": 2048,
+            "parameters": way.parameters(case),
+        },
+        "prompt": format!("You work on files. You are the {id}."),
+        "maxTurns": 8,
+        "capabilities": [{ "id": "workspace", "enabled": true }],
+    });
+    profile.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+    profile
+}
+
+/// One agent runs at a time, so the requests come in one order.
+fn configuration(agents: &[Value], way: Way, test_id: &str) -> Value {
     json!({
         "maxParallel": 1,
         "providers": { "peer": {
@@ -69,22 +62,37 @@ fn gg(folder: &Path, prompt: &str) -> Vec<Value> {
     events.collect()
 }
 
-fn play(case: &Case, way: Way) {
+/// A run that went as its case says: its events, and what the mock was sent.
+pub(crate) struct Played {
+    pub(crate) events: Vec<Value>,
+    pub(crate) journal: Vec<Value>,
+}
+
+impl Played {
+    pub(crate) fn of_type(&self, name: &str) -> impl Iterator<Item = &Value> {
+        self.events.iter().filter(move |event| event["type"] == name)
+    }
+}
+
+/// Runs these agents, of which the first is asked.
+pub(crate) fn play(case: &Case, way: Way, agents: &[Value]) -> Played {
     expect_fixtures();
     let test_id = test_id("agent");
+    let seen_before = seen(way.path());
     let folder = tempfile::tempdir().expect("a folder");
     let workspace = folder.path().join("workspace");
     fs::create_dir(&workspace).expect("a workspace");
     for name in ["a.txt", "b.txt", "c.txt"] {
         fs::write(workspace.join(name), format!("this is {name}\n")).expect("a file");
     }
-    fs::write(folder.path().join("gg.json"), configuration(case, way, &test_id).to_string())
+    fs::write(folder.path().join("gg.json"), configuration(agents, way, &test_id).to_string())
         .expect("a configuration");
     let events = gg(folder.path(), case.prompt);
     let of_type = |name: &'static str| events.iter().filter(move |event| event["type"] == name);
+    // A copy counts its turns on, so its calls may be called as its original's.
+    let same = |call: &Value, result: &Value| ["agent", "call"].iter().all(|key| call[key] == result[key]);
     let calls = of_type("call").map(|call| {
-        let results: Vec<_> =
-            of_type("call_result").filter(|result| result["call"] == call["call"]).collect();
+        let results: Vec<_> = of_type("call_result").filter(|result| same(call, result)).collect();
         assert_eq!(results.len(), 1, "{call}");
         // Arguments that are no object are recorded as the text that the model wrote.
         let arguments = match &call["arguments"] {
@@ -100,12 +108,23 @@ fn play(case: &Case, way: Way) {
         written: fs::read_to_string(workspace.join("out.txt")).ok(),
         text: ended["ending"]["text"].as_str().unwrap_or_default().to_owned(),
     };
-    check(case, way, &test_id, &outcome);
+    let journal = check(case, way, &test_id, &outcome);
+    // Others may ask meanwhile.
+    assert!(
+        seen(way.path()) - seen_before >= journal.len() as u64,
+        "{}, {way:?}: the gate's count",
+        case.prompt
+    );
+    Played { events, journal }
+}
+
+fn alone(case: &Case, way: Way) {
+    play(case, way, &[profile(case, way, "worker", &json!({}))]);
 }
 
 fn every(case: &Case, asks: &[Ask]) {
     for way in ways(asks) {
-        play(case, way);
+        alone(case, way);
     }
 }
 
@@ -143,7 +162,7 @@ fn a_disconnect_before_the_reply() {
 #[ignore = "needs servers: cargo xtask peers"]
 fn malformed_arguments() {
     for way in ways(BOTH) {
-        play(&malformed(way.format), way);
+        alone(&malformed(way.format), way);
     }
 }
 
@@ -151,12 +170,6 @@ fn malformed_arguments() {
 #[ignore = "needs servers: cargo xtask peers"]
 fn a_call_that_is_not_offered() {
     every(&cases::NOT_OFFERED, BOTH);
-}
-
-#[test]
-#[ignore = "needs servers: cargo xtask peers"]
-fn a_team() {
-    every(&cases::TEAM, BOTH);
 }
 
 #[test]

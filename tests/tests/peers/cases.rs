@@ -53,21 +53,38 @@ impl Way {
         Map::new()
     }
 
-    /// The roles of a request as the mock notes them: it makes one message of each call in Responses, and in
+    /// Where requests go.
+    pub(crate) fn path(self) -> &'static str {
+        match self.format {
+            Format::OpenAiChat => "/v1/chat/completions",
+            Format::OpenAiResponses => "/v1/responses",
+            Format::AnthropicMessages => "/v1/messages",
+        }
+    }
+
+    /// Whether the mock notes what is said beside results before them: in Messages they are one message.
+    pub(crate) fn notes_text_first(self) -> bool {
+        self.format == Format::AnthropicMessages
+    }
+
+    /// The roles of a request as the mock notes them. In Responses it makes one message of each call, and in
     /// Messages gg makes one of neighbours that speak for the user.
     fn noted(self, request: &str) -> String {
-        if self.format == Format::AnthropicMessages {
-            return request.replace("user user", "user");
+        let mut roles: Vec<&str> = Vec::new();
+        for role in request.split(' ') {
+            match (self.format, role.strip_prefix("assistant(").and_then(|rest| rest.strip_suffix(')'))) {
+                (Format::OpenAiResponses, Some(calls)) => {
+                    roles.extend(vec!["assistant(1)"; calls.parse().expect("a number")]);
+                }
+                (Format::AnthropicMessages, _) if role == "user" && roles.last() == Some(&"user") => {}
+                _ if role == "user" && self.notes_text_first() => {
+                    let results = roles.iter().rev().take_while(|role| **role == "tool").count();
+                    roles.insert(roles.len() - results, role);
+                }
+                _ => roles.push(role),
+            }
         }
-        if self.format != Format::OpenAiResponses {
-            return request.to_owned();
-        }
-        let role = |role: &str| match role.strip_prefix("assistant(").and_then(|rest| rest.strip_suffix(')'))
-        {
-            Some(calls) => vec!["assistant(1)"; calls.parse().expect("a number")].join(" "),
-            None => role.to_owned(),
-        };
-        request.split(' ').map(role).collect::<Vec<_>>().join(" ")
+        roles.join(" ")
     }
 }
 
@@ -165,28 +182,6 @@ pub(crate) const REASONING: Case = Case {
     thinks: true,
 };
 
-/// A parent that spawns two children in one turn, writes to one and waits for both. One agent runs at a time, so the
-/// requests come in one order.
-pub(crate) const TEAM: Case = Case {
-    prompt: "gg-peers: a team",
-    requests: &[
-        "200: user",
-        "200: user assistant(2) tool tool",
-        "200: user user",
-        "200: user",
-        "200: user assistant(2) tool tool assistant(2) tool tool",
-    ],
-    calls: &[
-        "spawn_subagent {\"agent\":\"part\",\"prompt\":\"gg-peers: part one\"} ok",
-        "spawn_subagent {\"agent\":\"part\",\"prompt\":\"gg-peers: part two\"} ok",
-        "send_message {\"id\":\"a2\",\"message\":\"gg-peers: be brief\"} ok",
-        "wait_for_subagents {} ok",
-    ],
-    written: None,
-    text: "Both are done.",
-    thinks: false,
-};
-
 /// The malformed arguments as this format can carry them.
 pub(crate) fn malformed(format: Format) -> Case {
     if format == Format::AnthropicMessages { MALFORMED_IN_MESSAGES } else { MALFORMED }
@@ -200,8 +195,8 @@ pub(crate) struct Outcome {
     pub(crate) text: String,
 }
 
-/// Compares all of it, and what both servers saw.
-pub(crate) fn check(case: &Case, way: Way, test_id: &str, outcome: &Outcome) {
+/// Compares all of it, and what both servers saw. Returns what the mock was sent.
+pub(crate) fn check(case: &Case, way: Way, test_id: &str, outcome: &Outcome) -> Vec<Value> {
     let what = format!("{}, {way:?}", case.prompt);
     assert_eq!(outcome.calls, case.calls, "{what}: the calls");
     assert_eq!(outcome.written.as_deref(), case.written, "{what}: out.txt");
@@ -216,6 +211,7 @@ pub(crate) fn check(case: &Case, way: Way, test_id: &str, outcome: &Outcome) {
     }
     check_retries(case, &journal, &what);
     assert_eq!(rejects(), Value::Array(vec![]), "{what}: the gate's refusals");
+    journal
 }
 
 /// A request that is sent again is the same request, and a server's `Retry-After` is granted.

@@ -11,3 +11,4 @@ mod agent;
 mod cases;
 mod client;
 mod servers;
+mod sessions;

@@ -74,6 +74,11 @@ pub(crate) fn rejects() -> Value {
     exchange(&gate(), "/__gate/rejects")
 }
 
+/// How many requests with this path the gate saw, of anyone.
+pub(crate) fn seen(path: &str) -> u64 {
+    exchange(&gate(), "/__gate/seen")[path].as_u64().unwrap_or_default()
+}
+
 /// One line for a request in the journal: what it was answered with, and the roles of its messages.
 pub(crate) fn line(entry: &Value) -> String {
     let response = &entry["response"];

@@ -1,13 +1,15 @@
-//! What is known of one agent from its own events: what it does now, and what is finished by each of them.
+//! What is known of one agent from its own events: what it does now, and what is finished by each of them. What it
+//! became is the same agent still.
 
 use super::{
     item::{Done, MAX_GLANCE_CHARS, What, arguments_glance},
+    lineage::Lineage,
     tree::RowId,
 };
 use crate::amounts;
 use gg_core::{
-    AgentId, AgentState, Call, CallId, CallStatus, CompactionReason, Cost, Ending, Event, Message, Origin,
-    ProfileId, Role, Turn, Usage, text,
+    AgentId, AgentState, Call, CallId, CallStatus, CompactionReason, Ending, Event, Message, Origin,
+    ProfileId, Role, text,
 };
 use std::{collections::BTreeSet, time::Duration};
 
@@ -22,23 +24,15 @@ const MAX_KEPT_CHARS: usize = 80;
 /// An agent as its events show it. Times are counted like the `at` of [`super::view::View::observe`].
 #[derive(Debug)]
 pub(crate) struct Agent {
-    /// Its id.
-    pub(crate) id: AgentId,
-    /// Its profile.
-    pub(crate) profile: ProfileId,
-    /// The turn it is in.
-    pub(crate) turn: Turn,
-    /// How many its profile allows.
-    pub(crate) turn_limit: Option<u32>,
+    /// Whom it is, and was.
+    pub(crate) lineage: Lineage,
     /// What it is doing.
     pub(crate) activity: Activity,
     /// Since when.
     pub(crate) since: Duration,
     /// When it first held a slot.
     pub(crate) began: Option<Duration>,
-    /// What it used.
-    pub(crate) used: Used,
-    /// Some of that is an estimate.
+    /// Some of what it used is an estimate.
     pub(crate) estimated: bool,
     /// The agents it waits for that have not ended.
     pub(crate) on: BTreeSet<RowId>,
@@ -110,17 +104,6 @@ impl Standing {
     }
 }
 
-/// What was used so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Used {
-    /// Turns that began.
-    pub(crate) turns: u64,
-    /// Tokens, read and written.
-    pub(crate) tokens: u64,
-    /// What those cost, where the configuration names prices.
-    pub(crate) cost: Option<Cost>,
-}
-
 /// A call of the current turn.
 #[derive(Debug)]
 pub(crate) struct Pending {
@@ -133,26 +116,14 @@ pub(crate) struct Pending {
     pub(crate) done: Option<(CallStatus, Done)>,
 }
 
-/// The sum of what is known.
-pub(crate) fn add(a: Option<Cost>, b: Option<Cost>) -> Option<Cost> {
-    match (a, b) {
-        (Some(a), Some(b)) => Some(Cost(a.0 + b.0)),
-        (a, b) => a.or(b),
-    }
-}
-
 impl Agent {
     /// An agent that came to be at `at`.
-    pub(crate) fn new(id: &AgentId, profile: &ProfileId, turn_limit: Option<u32>, at: Duration) -> Self {
+    pub(crate) fn new(lineage: Lineage, at: Duration) -> Self {
         Self {
-            id: id.clone(),
-            profile: profile.clone(),
-            turn: Turn(0),
-            turn_limit,
+            lineage,
             activity: Activity::Queued,
             since: at,
             began: None,
-            used: Used::default(),
             estimated: false,
             on: BTreeSet::new(),
             tail: String::new(),
@@ -161,11 +132,16 @@ impl Agent {
         }
     }
 
+    /// Its id now.
+    pub(crate) fn id(&self) -> &AgentId {
+        &self.lineage.now.id
+    }
+
     /// The agent goes on as another: what it used, and since when, stays.
     pub(crate) fn become_another(&mut self, id: &AgentId, profile: &ProfileId, turn_limit: Option<u32>) {
-        self.id = id.clone();
-        self.profile = profile.clone();
-        self.turn_limit = turn_limit;
+        self.lineage.go_on_as(id, profile, turn_limit);
+        self.tail.clear();
+        self.calls.clear();
     }
 
     /// Where it stands.
@@ -245,14 +221,18 @@ impl Agent {
             Event::AgentState { state: AgentState::Running, .. } => self.enter(Activity::Thinking, at),
             Event::TurnStarted { turn } => {
                 self.flush(finished);
-                self.turn = *turn;
-                self.used.turns += 1;
+                finished.extend(self.lineage.taken_over().map(What::Passage));
+                self.lineage.begin_turn();
                 self.tail.clear();
                 self.enter(Activity::Thinking, at);
-                finished.push(What::Turn { turn: turn.0, limit: self.turn_limit });
+                let (counted, limit) = (self.lineage.turns(), self.lineage.turn_limit);
+                finished.push(What::Turn { turn: turn.0, counted, limit });
             }
             Event::Message { message, .. } => self.message(message, at, finished),
-            Event::Usage { usage, estimated, cost, .. } => self.use_up(usage, *estimated, *cost),
+            Event::Usage { usage, estimated, cost, .. } => {
+                self.lineage.use_up(usage, *cost);
+                self.estimated |= *estimated;
+            }
             Event::Call { call, name, arguments, .. } => {
                 self.enter(Activity::Calling, at);
                 self.calls.push(Pending {
@@ -268,21 +248,16 @@ impl Agent {
                     pending.done = Some((*status, done));
                 }
             }
-            Event::Compaction { .. } => self.go_on(at),
-            Event::AgentEnded { ending, .. } => self.end(ending, at, finished),
+            Event::Compaction { .. } | Event::CompactionFailed { .. } => self.go_on(at),
+            Event::AgentTransition { .. } | Event::SuccessionFailed { .. } => self.flush(finished),
+            Event::FsmState { state, .. } => self.lineage.now.state = Some(state.clone()),
+            Event::AgentEnded { ending, state, .. } => self.end(ending, state.as_deref(), at, finished),
             // What else there is to say of an event, it says by itself.
             _ => {}
         }
     }
 
-    fn use_up(&mut self, usage: &Usage, estimated: bool, cost: Option<Cost>) {
-        let tokens = usage.input.saturating_add(usage.output);
-        self.used.tokens = self.used.tokens.saturating_add(tokens);
-        self.used.cost = add(self.used.cost, cost);
-        self.estimated |= estimated;
-    }
-
-    fn end(&mut self, ending: &Ending, at: Duration, finished: &mut Vec<What>) {
+    fn end(&mut self, ending: &Ending, state: Option<&str>, at: Duration, finished: &mut Vec<What>) {
         if matches!(ending, Ending::Text { .. }) {
             self.last_word = None;
         }
@@ -299,9 +274,11 @@ impl Agent {
         self.on.clear();
         self.tail = String::new();
         self.calls = Vec::new();
-        let mut facts = vec![amounts::count(self.used.turns, "turn", "turns")];
-        facts.push(format!("{} tokens", amounts::tokens(self.used.tokens)));
-        facts.extend(self.used.cost.map(|cost| format!("cost {}", amounts::cost(cost))));
+        let used = self.lineage.used;
+        let mut facts: Vec<String> = state.map(|state| format!("state {state}")).into_iter().collect();
+        facts.push(amounts::count(used.turns, "turn", "turns"));
+        facts.push(format!("{} tokens", amounts::tokens(used.tokens)));
+        facts.extend(used.cost.map(|cost| format!("cost {}", amounts::cost(cost))));
         facts.extend(self.took(at).map(amounts::elapsed));
         finished.push(What::Ended { good, sentence, facts: facts.join(" · "), glance });
     }
@@ -323,6 +300,7 @@ impl Agent {
     }
 
     fn message(&mut self, message: &Message, at: Duration, finished: &mut Vec<What>) {
+        finished.extend(self.lineage.taken_over().map(What::Passage));
         match message.origin {
             Origin::Reply => self.reply(message, at, finished),
             Origin::Results => self.results(message, at, finished),

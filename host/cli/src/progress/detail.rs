@@ -1,6 +1,9 @@
 //! How much of what happens scrolls by: all that one agent does can be read along, and of a hundred what matters.
 
-use super::item::{Item, MAX_GLANCE_CHARS, What, named, status_word, without_status};
+use super::{
+    item::{Item, MAX_GLANCE_CHARS, What, named, status_word, without_status},
+    passage::Passage,
+};
 use crate::styled::{Line, Tone};
 use gg_core::{CallStatus, HookOutcome, text::glance};
 
@@ -36,7 +39,7 @@ impl Detail {
 
 fn is_brief(what: &What) -> bool {
     match what {
-        What::Turn { .. } | What::Called { .. } => false,
+        What::Turn { .. } | What::Called { .. } | What::Passage(Passage::Carried { .. }) => false,
         // What it was asked for follows, and says the same.
         What::Spawned { parent, .. } => parent.is_none(),
         What::Answered { name, status: CallStatus::Ok, .. } => !TOLD_OTHERWISE.contains(&name.as_str()),
@@ -49,9 +52,11 @@ fn is_milestone(what: &What) -> bool {
         What::Started { .. }
         | What::Asked { .. }
         | What::ModuleFailed { .. }
+        | What::NotCompacted { .. }
         | What::Nudged { .. }
         | What::Ended { .. }
         | What::Waiting { .. } => true,
+        What::Passage(passage) => !matches!(passage, Passage::Carried { .. }),
         What::Answered { status, .. } => matches!(status, CallStatus::Failed | CallStatus::Unknown),
         // A gate that says no does its work; one that breaks needs its operator.
         What::Hooked { outcome, .. } => matches!(outcome, HookOutcome::Failed | HookOutcome::Late),

@@ -1,11 +1,12 @@
 //! Finished things, as they scroll past whoever watches a run, or reads it later.
 
+use super::passage::Passage;
 use crate::{
     amounts,
     styled::{Line, Tone, wrap},
 };
 use gg_core::{
-    AgentId, Arguments, CallStatus, CompactionReason, HookOutcome, HookPoint, Origin, event::Event,
+    AgentId, Arguments, CallStatus, CompactionReason, Event, HookOutcome, HookPoint, Origin, Recorded,
     text::glance,
 };
 use serde_json::Value;
@@ -37,8 +38,10 @@ pub(crate) enum What {
     Started { run: String, prompt: String },
     /// An agent came to be.
     Spawned { profile: String, model: String, parent: Option<AgentId> },
-    /// A turn began.
-    Turn { turn: u32, limit: Option<u32> },
+    /// The agent became another, or something else of that kind.
+    Passage(Passage),
+    /// A turn began. `counted` is how many the limit has counted by then.
+    Turn { turn: u32, counted: u64, limit: Option<u32> },
     /// The model said something beside its calls.
     Said { text: String },
     /// A call is about to run.
@@ -51,6 +54,8 @@ pub(crate) enum What {
     Told { origin: Origin, glance: String },
     /// The window was compacted.
     Compacted { reason: CompactionReason, before: u64, after: u64, folded: u64 },
+    /// The window was to be compacted and was not.
+    NotCompacted { reason: CompactionReason, error: String },
     /// A hook did not just pass.
     Hooked { command: String, about: String, outcome: HookOutcome, elapsed: Duration },
     /// A module broke.
@@ -140,7 +145,10 @@ impl What {
                     None => line,
                 }
             }
-            Self::Turn { turn, limit } => line.with(Tone::Strong, turn_of(*turn, *limit)),
+            Self::Passage(passage) => passage.line(line),
+            Self::Turn { turn, counted, limit } => {
+                line.with(Tone::Strong, numbered_turn(*turn, *counted, *limit))
+            }
             Self::Said { text } => line.plain(text),
             Self::Called { name, arguments } => line
                 .with(Tone::Faint, "  → ")
@@ -163,6 +171,9 @@ impl What {
                     reason_words(*reason),
                 ))
             }
+            Self::NotCompacted { reason, error } => line
+                .with(Tone::Bad, "  not compacted ")
+                .plain(format!("though {}: {error}", reason_words(*reason))),
             Self::Hooked { command, about, outcome, elapsed } => line
                 .with(Tone::Warn, "  hook ")
                 .with(Tone::Name, command)
@@ -229,10 +240,19 @@ pub(crate) fn without_status(text: &str, status: CallStatus) -> &str {
 }
 
 /// `turn 3/20`.
-pub(crate) fn turn_of(turn: u32, limit: Option<u32>) -> String {
+pub(crate) fn turn_of(counted: u64, limit: Option<u32>) -> String {
     match limit {
-        Some(limit) => format!("turn {turn}/{limit}"),
-        None => format!("turn {turn}"),
+        Some(limit) => format!("turn {counted}/{limit}"),
+        None => format!("turn {counted}"),
+    }
+}
+
+/// The same of a turn that goes by its number: `turn 9 (3/20)`, if it is another one since the agent went on counting
+/// where one before it stopped.
+fn numbered_turn(turn: u32, counted: u64, limit: Option<u32>) -> String {
+    match limit {
+        Some(limit) if counted != u64::from(turn) => format!("turn {turn} ({counted}/{limit})"),
+        limit => turn_of(turn.into(), limit),
     }
 }
 
@@ -302,8 +322,8 @@ pub(crate) fn arguments_glance(arguments: &Arguments) -> String {
 }
 
 /// The item for an event that is one by itself, without what came before.
-pub(crate) fn of_event(event: &Event) -> Option<What> {
-    match event {
+pub(crate) fn of_event(recorded: &Recorded) -> Option<What> {
+    match &recorded.event {
         Event::RunStarted { run, prompt, .. } => {
             Some(What::Started { run: run.to_string(), prompt: prompt.clone() })
         }
@@ -327,12 +347,18 @@ pub(crate) fn of_event(event: &Event) -> Option<What> {
             after: *after_tokens,
             folded: *folded,
         }),
+        Event::CompactionFailed { reason, error, .. } => {
+            Some(What::NotCompacted { reason: *reason, error: glance(error, MAX_GLANCE_CHARS) })
+        }
         Event::ModuleFailed { module, hook, error, .. } => Some(What::ModuleFailed {
             module: module.clone(),
             hook: hook.clone(),
             error: glance(error, MAX_GLANCE_CHARS),
         }),
         Event::LoopNudge { repeats, .. } => Some(What::Nudged { repeats: *repeats }),
+        event @ (Event::AgentTransition { .. } | Event::SuccessionFailed { .. } | Event::FsmState { .. }) => {
+            Passage::of_event(recorded.agent.as_ref()?, event).map(What::Passage)
+        }
         Event::AgentState { .. }
         | Event::TurnStarted { .. }
         | Event::Message { .. }

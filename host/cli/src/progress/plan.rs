@@ -20,7 +20,8 @@ impl Plan {
         Self { slots: Some(configuration.max_parallel), limits: limits.collect() }
     }
 
-    /// The plan of a run on record, as far as its configuration can be read.
+    /// The plan of a run on record, as far as its configuration can be read. A machine has no limit of its own: the
+    /// profiles that it runs have.
     pub(crate) fn of_record(config: &Value) -> Self {
         let number = |value: &Value| value.as_u64().and_then(|number| u32::try_from(number).ok());
         let limit =
@@ -32,5 +33,30 @@ impl Plan {
     /// How many turns a profile may take.
     pub(crate) fn turn_limit(&self, profile: &ProfileId) -> Option<u32> {
         self.limits.get(profile).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_record_says_what_profiles_may_take_and_nothing_of_machines() {
+        let machine = json!({
+            "id": "feature",
+            "name": "Feature",
+            "capabilities": [{
+                "id": "fsm",
+                "enabled": true,
+                "params": { "states": [{ "name": "build", "agentId": "coder", "transitions": [] }] },
+            }],
+        });
+        let config = json!({ "maxParallel": 2, "agents": [machine, { "id": "coder", "maxTurns": 20 }, { "maxTurns": 3 }] });
+        let plan = Plan::of_record(&config);
+        let expected = Plan { slots: Some(2), limits: [(ProfileId::new("coder"), 20)].into() };
+        assert_eq!(plan, expected);
+        assert_eq!([plan.turn_limit(&"feature".into()), plan.turn_limit(&"coder".into())], [None, Some(20)]);
+        assert_eq!(Plan::of_record(&json!({ "agents": "none" })), Plan::default());
     }
 }

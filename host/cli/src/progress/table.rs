@@ -1,9 +1,10 @@
 //! A tree's lines as a table: who, what it used, and what it does.
 
 use super::{
-    agent::{Activity, Agent, Standing, Used},
+    agent::{Activity, Agent, Standing},
     fold::{Entry, Folded, Rails},
     item::{id_list, reason_words, turn_of},
+    lineage::{Incarnation, Used},
     tree::{Row, RowId, Sum, Tree},
 };
 use crate::{
@@ -15,6 +16,9 @@ use std::time::Duration;
 /// The least room for what an agent does, in columns: as much as "calling …" needs to tell calls apart. Where
 /// there is less, columns are left out.
 const MIN_DOING: usize = 20;
+
+/// Below this many columns an agent in a machine goes by its state alone.
+const NARROW: usize = 60;
 
 /// Levels of a tree that are drawn, seen from the line itself. How many more there are above stands in a number:
 /// they would take too much room.
@@ -46,11 +50,13 @@ pub(crate) struct Style {
 }
 
 /// One line before it is known how wide the columns are.
-struct Cells {
-    name: Line,
+pub(super) struct Cells {
+    /// Who.
+    pub(super) name: Line,
     /// Turns, tokens, cost and time.
-    amounts: [String; AMOUNTS],
-    doing: Line,
+    pub(super) amounts: [String; AMOUNTS],
+    /// What it does.
+    pub(super) doing: Line,
 }
 
 const AMOUNTS: usize = 4;
@@ -64,15 +70,17 @@ const LEFT_OUT: [usize; AMOUNTS] = [3, 2, 1, 0];
 
 /// The lines of a folded tree, each at most as wide as the style says.
 pub(crate) fn table(tree: &Tree, folded: &[Folded], style: Style) -> Vec<Line> {
-    let mut cells: Vec<Cells> = Vec::with_capacity(folded.len() + 1);
-    if style.headed {
-        let amounts = HEADS.map(str::to_owned);
-        cells.push(Cells { name: Line::new(), amounts, doing: Line::new() });
-    }
-    cells.extend(folded.iter().map(|line| match line.entry {
+    let cells = folded.iter().map(|line| match line.entry {
         Entry::Row(row) => row_cells(tree, tree.row(row), line.rails, style),
         Entry::More(sum) => more_cells(&sum, line.rails),
-    }));
+    });
+    lay_out(cells, style)
+}
+
+/// Lines below each other, and above them what the columns are called if the style wants that.
+pub(super) fn lay_out(rows: impl Iterator<Item = Cells>, style: Style) -> Vec<Line> {
+    let heads = Cells { name: Line::new(), amounts: HEADS.map(str::to_owned), doing: Line::new() };
+    let cells: Vec<Cells> = style.headed.then_some(heads).into_iter().chain(rows).collect();
     let mut widths = [0; AMOUNTS];
     for (column, width) in widths.iter_mut().enumerate() {
         let shown = cells[usize::from(style.headed)..].iter().map(|cells| cells.amounts[column].len());
@@ -84,15 +92,16 @@ pub(crate) fn table(tree: &Tree, folded: &[Folded], style: Style) -> Vec<Line> {
     }
     let name = cells.iter().map(|cells| cells.name.width()).max().unwrap_or(0);
     let name = name.min((style.columns / 2).max(MIN_DOING));
-    leave_out(&mut widths, name, style.columns);
+    let doing = if cells.iter().any(|cells| cells.doing.width() > 0) { MIN_DOING + 2 } else { 0 };
+    leave_out(&mut widths, style.columns.saturating_sub(name + doing));
     cells.into_iter().map(|cells| line(cells, name, &widths).fit(style.columns)).collect()
 }
 
 /// Sets the widths of columns for which there is no room to 0.
-fn leave_out(widths: &mut [usize; AMOUNTS], name: usize, columns: usize) {
+fn leave_out(widths: &mut [usize; AMOUNTS], room: usize) {
     for column in LEFT_OUT {
         let amounts: usize = widths.iter().filter(|width| **width > 0).map(|width| width + 2).sum();
-        if name + amounts + 2 + MIN_DOING <= columns {
+        if amounts <= room {
             return;
         }
         widths[column] = 0;
@@ -111,28 +120,33 @@ fn line(cells: Cells, name: usize, widths: &[usize; AMOUNTS]) -> Line {
 
 fn row_cells(tree: &Tree, row: &Row, rails: Rails, style: Style) -> Cells {
     let agent = &row.agent;
+    let lineage = &agent.lineage;
     let (tone, glyph) = glyph(agent.standing());
-    let name = rail(rails)
-        .with(tone, glyph)
-        .plain(" ")
-        .with(Tone::Name, agent.id.as_str())
-        .plain(" ")
-        .plain(agent.profile.as_str());
-    let turn = match agent.turn.0 {
-        0 => String::new(),
-        turn => match agent.turn_limit {
-            Some(limit) => format!("{turn}/{limit}"),
-            None => turn.to_string(),
-        },
+    let name = rail(rails).with(tone, glyph).plain(" ").with(Tone::Name, agent.id().as_str()).plain(" ");
+    let name = name.and(role(&lineage.now, style.columns));
+    let turn = match (lineage.turns(), lineage.turn_limit) {
+        (0, _) => String::new(),
+        (turns, Some(limit)) => format!("{turns}/{limit}"),
+        (turns, None) => turns.to_string(),
     };
-    let mut amounts = of_used(&agent.used, agent.estimated, turn);
+    let mut amounts = of_used(&lineage.used, agent.estimated, turn);
     amounts[3] = agent.took(style.now).map(amounts::short).unwrap_or_default();
     if tree.len() == 1 && !style.headed {
         // All that one agent uses stands in the line above it.
         amounts = Default::default();
-        amounts[0] = turn_of(agent.turn.0, agent.turn_limit);
+        amounts[0] = turn_of(lineage.turns(), lineage.turn_limit);
     }
     Cells { name, amounts, doing: doing(tree, agent, style) }
+}
+
+/// `coder · implement`: the profile, and the state of a machine, which matters more where there is room for one of them.
+fn role(incarnation: &Incarnation, columns: usize) -> Line {
+    let profile = Line::new().plain(incarnation.profile.as_str());
+    match &incarnation.state {
+        None => profile,
+        Some(state) if columns < NARROW => Line::new().with(Tone::Strong, state),
+        Some(state) => profile.with(Tone::Faint, " · ").with(Tone::Strong, state),
+    }
 }
 
 fn more_cells(sum: &Sum, rails: Rails) -> Cells {
@@ -148,7 +162,8 @@ fn more_cells(sum: &Sum, rails: Rails) -> Cells {
     }
 }
 
-fn of_used(used: &Used, estimated: bool, turns: String) -> [String; AMOUNTS] {
+/// Amounts but for the time.
+pub(super) fn of_used(used: &Used, estimated: bool, turns: String) -> [String; AMOUNTS] {
     let about = if estimated { "~" } else { "" };
     let tokens = match used.tokens {
         0 => String::new(),
@@ -240,9 +255,17 @@ fn blocked(tree: &Tree, agent: &Agent, line: Line, tense: Tense) -> Line {
     line.plain(format!(" on {}", names(tree, agent.on.len(), &on)))
 }
 
-/// `a2, a3 and 97 more`: the ids of some rows, of so many.
+/// `a2, a9 (was a3) and 97 more`: the ids of some rows, of so many.
 pub(crate) fn names(tree: &Tree, count: usize, first: &[RowId]) -> String {
-    id_list(first.iter().map(|row| tree.row(*row).agent.id.as_str()), count)
+    let names: Vec<String> = first.iter().map(|row| name(tree, *row)).collect();
+    id_list(names.iter().map(String::as_str), count)
+}
+
+/// `a9 (was a3)`: whoever waits for an agent knows it by its first id, and its row goes by its last.
+pub(super) fn name(tree: &Tree, row: RowId) -> String {
+    let lineage = &tree.row(row).agent.lineage;
+    let id = &lineage.now.id;
+    if lineage.has_changed() { format!("{id} (was {})", lineage.first_id()) } else { id.to_string() }
 }
 
 fn calling(agent: &Agent, line: Line) -> Line {

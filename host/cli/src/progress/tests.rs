@@ -1,6 +1,7 @@
 //! A whole run as it is shown, moment by moment, on a small terminal and on a large one.
 
 mod many;
+pub(crate) mod successions;
 
 use super::{
     area::{Size, area},
@@ -22,9 +23,11 @@ const SMALL: Size = Size { columns: 80, rows: 24 };
 const LARGE: Size = Size { columns: 200, rows: 50 };
 
 /// A run that is fed to a view, by one agent unless another is named.
-struct Feed {
-    view: View,
+pub(crate) struct Feed {
+    pub(crate) view: View,
     items: Vec<(Detail, Item)>,
+    /// Every event so far.
+    pub(crate) log: Vec<Recorded>,
     seq: u64,
     now: Duration,
     agent: AgentId,
@@ -36,10 +39,14 @@ impl Feed {
     }
 
     fn with_slots(slots: u32) -> Self {
-        let config = json!({ "maxParallel": slots, "agents": [{ "id": "lead", "maxTurns": 20 }] });
+        Self::of_config(&json!({ "maxParallel": slots, "agents": [{ "id": "lead", "maxTurns": 20 }] }))
+    }
+
+    fn of_config(config: &serde_json::Value) -> Self {
         Self {
-            view: View::new(Plan::of_record(&config)),
+            view: View::new(Plan::of_record(config)),
             items: Vec::new(),
+            log: Vec::new(),
             seq: 0,
             now: Duration::ZERO,
             agent: AgentId::nth(1),
@@ -59,6 +66,7 @@ impl Feed {
             _ => Some(self.agent.clone()),
         };
         let recorded = Recorded { seq: Seq(self.seq), time_ms: 0, agent, event };
+        self.log.push(recorded.clone());
         self.live(Live::Event(recorded.into()));
     }
 
@@ -227,6 +235,9 @@ fn a_run_from_start_to_end() {
     feed.now = Duration::from_millis(70_000);
     feed.look_on_both("5_compacting");
 
+    let error = "the summarizer answered nothing".to_owned();
+    feed.event(Event::CompactionFailed { turn: Turn(1), reason: CompactionReason::Threshold, error });
+    feed.live(Live::Compacting { agent: feed.agent.clone(), reason: CompactionReason::Threshold });
     feed.event(Event::Compaction {
         turn: Turn(2),
         reason: CompactionReason::Threshold,
@@ -251,6 +262,7 @@ fn a_run_from_start_to_end() {
     let usage = Usage { input: 13_500, cached: 3375, output: 480, reasoning: 0 };
     feed.event(Event::AgentEnded {
         ending: ending.clone(),
+        state: None,
         turns: 2,
         usage,
         cost: None,
@@ -291,6 +303,7 @@ fn a_last_word_is_not_shown_as_a_step_and_a_step_is_not_lost() {
     let ending = Ending::Text { text: "Done.".into() };
     feed.event(Event::AgentEnded {
         ending,
+        state: None,
         turns: 2,
         usage: Usage::default(),
         cost: None,

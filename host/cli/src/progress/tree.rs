@@ -4,7 +4,10 @@
 //! A row stands for a lineage: an agent and whatever it became later share it. Only spawning knows of that;
 //! everything else finds a row by the id of any of its incarnations.
 
-use super::agent::{Agent, Standing, Used, add};
+use super::{
+    agent::{Agent, Standing},
+    lineage::{Lineage, Used, add},
+};
 use gg_core::{AgentId, Cost, ProfileId};
 use std::{
     collections::{BTreeSet, HashMap},
@@ -67,12 +70,19 @@ pub(crate) struct Spawned<'a> {
     pub(crate) depth: u32,
     /// How many turns its profile allows.
     pub(crate) turn_limit: Option<u32>,
+    /// It is a copy of its parent.
+    pub(crate) is_copy: bool,
 }
 
 impl Tree {
     /// How many rows there are.
     pub(crate) fn len(&self) -> usize {
         self.rows.len()
+    }
+
+    /// How many ids stand for them: more than rows, where agents became others.
+    pub(crate) fn incarnations(&self) -> usize {
+        self.by_agent.len()
     }
 
     /// The rows without a parent, in the order they came.
@@ -118,17 +128,23 @@ impl Tree {
         (count, first)
     }
 
+    /// Whether an agent that comes from such a row and stands so deep is what that row's agent became.
+    pub(crate) fn goes_on(&self, from: RowId, depth: u32) -> bool {
+        self.row(from).depth == depth
+    }
+
     /// Adds an agent. One that stands as deep as its parent is what the parent became, and takes its row.
     pub(crate) fn spawn(&mut self, spawned: Spawned<'_>, at: Duration) {
-        let Spawned { id, profile, parent, depth, turn_limit } = spawned;
-        let parent = parent.and_then(|parent| self.find(parent));
-        if let Some(row) = parent.filter(|parent| self.row(*parent).depth == depth) {
+        let Spawned { id, profile, parent: from, depth, turn_limit, is_copy } = spawned;
+        let parent = from.and_then(|parent| self.find(parent));
+        if let Some(row) = parent.filter(|parent| self.goes_on(*parent, depth)) {
             self.by_agent.insert(id.clone(), row);
             self.update(row, |agent| agent.become_another(id, profile, turn_limit));
             return;
         }
         let row = RowId(self.rows.len());
-        let agent = Agent::new(id, profile, turn_limit, at);
+        let copied = from.filter(|_| is_copy);
+        let agent = Agent::new(Lineage::new(id, profile, turn_limit, copied), at);
         self.standing[agent.standing() as usize].insert((row.0, row));
         let own = Sum::of_one(&agent);
         self.rows.push(Row {
@@ -194,7 +210,7 @@ impl Sum {
     pub(crate) fn of_one(agent: &Agent) -> Self {
         let mut agents = [0; Standing::ALL.len()];
         agents[agent.standing() as usize] = 1;
-        Self { agents, used: agent.used }
+        Self { agents, used: agent.lineage.used }
     }
 
     /// How many of them stand so.

@@ -2,18 +2,19 @@
 //! what is finished and what goes on. It does no I/O and reads no clock.
 
 use super::{
-    agent::{Standing, add},
+    agent::Standing,
     detail::Detail,
     item::{Item, MAX_GLANCE_CHARS, What, id_list, of_event},
+    lineage::add,
     plan::Plan,
-    table::{MAX_NAMED, names},
+    table::{MAX_NAMED, name, names},
     tree::{RowId, Spawned, Tree},
 };
 use gg_core::{
-    AgentId, AgentState, Cost, Ending, Event, Live, Origin, Recorded, RunId, Usage, event::ProfileRollup,
-    text,
+    AgentId, AgentState, Cost, Ending, Event, Live, MessageId, Origin, Recorded, RunId, SuccessionKind,
+    Usage, event::ProfileRollup, text,
 };
-use std::time::Duration;
+use std::{collections::HashSet, time::Duration};
 
 /// How many agents may run at once before only what matters most of each scrolls by: what more of them do in a
 /// second is more than anybody reads.
@@ -24,6 +25,10 @@ const MANY: usize = 8;
 pub(crate) struct View {
     plan: Plan,
     tree: Tree,
+    /// The copies that were announced and have not come to be.
+    copies: HashSet<AgentId>,
+    /// The messages that some stream has stated.
+    stated: HashSet<MessageId>,
     /// The run's id.
     pub(crate) run: Option<RunId>,
     /// The tokens of all agents.
@@ -81,7 +86,7 @@ impl View {
         if !root.standing().is_over() || left == 0 {
             return None;
         }
-        Some(format!("{} has ended; waiting for {}", root.id, names(&self.tree, left, &first)))
+        Some(format!("{} has ended; waiting for {}", root.id(), names(&self.tree, left, &first)))
     }
 
     /// Takes in what happened at `at`, a time since any fixed moment, and says what is finished by it.
@@ -119,19 +124,50 @@ impl View {
     }
 
     fn event(&mut self, recorded: &Recorded, at: Duration) -> Vec<Item> {
-        let id = recorded.agent.as_ref();
-        self.count(&recorded.event);
-        if let (Some(id), Event::AgentSpawned { profile, parent, depth, .. }) = (id, &recorded.event) {
-            let turn_limit = self.plan.turn_limit(profile);
-            let spawned = Spawned { id, profile, parent: parent.as_ref(), depth: *depth, turn_limit };
-            self.tree.spawn(spawned, at);
+        let (id, event) = (recorded.agent.as_ref(), &recorded.event);
+        self.count(event);
+        let goes_on = id.is_some_and(|id| self.spawned(id, event, at));
+        let row = id.and_then(|id| self.tree.find(id));
+        if row.is_some_and(|row| self.is_taken_over(row, event)) {
+            return Vec::new();
         }
         let mut finished = Vec::new();
-        if let Some(row) = id.and_then(|id| self.tree.find(id)) {
-            self.of_agent(row, &recorded.event, at, &mut finished);
+        if let Some(row) = row {
+            self.of_agent(row, event, at, &mut finished);
         }
-        finished.extend(of_event(&recorded.event));
+        // Whose place it takes has just said that it does.
+        finished.extend(of_event(recorded).filter(|_| !goes_on));
         finished.into_iter().map(|what| self.item(id.filter(|_| what.is_of_agent()), what)).collect()
+    }
+
+    /// Takes in what agents there are, and says whether this one goes on in the place of another.
+    fn spawned(&mut self, id: &AgentId, event: &Event, at: Duration) -> bool {
+        match event {
+            Event::AgentTransition { kind: SuccessionKind::Fork, to, .. } => {
+                self.copies.insert(to.clone());
+                false
+            }
+            Event::AgentSpawned { profile, parent, depth, .. } => {
+                let known = self.tree.len();
+                let turn_limit = self.plan.turn_limit(profile);
+                let is_copy = self.copies.remove(id);
+                let parent = parent.as_ref();
+                self.tree.spawn(Spawned { id, profile, parent, depth: *depth, turn_limit, is_copy }, at);
+                self.tree.len() == known
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether an event only restates a message that an agent has from the one it comes from.
+    fn is_taken_over(&mut self, row: RowId, event: &Event) -> bool {
+        let Event::Message { message, .. } = event else { return false };
+        let is_new = self.stated.insert(message.id);
+        let is_taken_over = !is_new && self.tree.row(row).agent.lineage.is_taking_over();
+        if is_taken_over {
+            self.tree.update(row, |agent| agent.lineage.take_over());
+        }
+        is_taken_over
     }
 
     /// What the run as a whole learns from an event.
@@ -161,8 +197,12 @@ impl View {
             let rows = on.iter().filter_map(|agent| self.tree.find(agent));
             let rows = rows.filter(|row| !self.tree.row(*row).agent.standing().is_over()).collect();
             self.tree.update(row, |agent| agent.block(rows, at));
-            let first = on.iter().take(MAX_NAMED).map(AgentId::as_str);
-            finished.push(What::Waits { on: id_list(first, on.len()) });
+            let named = |id: &AgentId| match self.tree.find(id) {
+                Some(row) => name(&self.tree, row),
+                None => id.to_string(),
+            };
+            let first: Vec<String> = on.iter().take(MAX_NAMED).map(named).collect();
+            finished.push(What::Waits { on: id_list(first.iter().map(String::as_str), on.len()) });
             return;
         }
         self.tree.update(row, |agent| agent.event(event, at, finished));
@@ -175,9 +215,13 @@ impl View {
         }
     }
 
-    /// The run's own prompt stands above everything else already; that of any other agent says what it is for.
+    /// The run's own prompt stands above everything else already; that of any other agent says what it is for. One
+    /// that became another may be told it once more.
     fn asked(&self, row: RowId, finished: &mut Vec<What>) {
         let row = self.tree.row(row);
+        if row.agent.lineage.has_changed() {
+            return;
+        }
         let is_prompt = |what: &What| matches!(what, What::Told { origin: Origin::Prompt, .. });
         let Some(parent) = row.parent else {
             finished.retain(|what| !is_prompt(what));
@@ -186,8 +230,8 @@ impl View {
         for what in finished.iter_mut().filter(|what| is_prompt(what)) {
             if let What::Told { glance, .. } = what {
                 *what = What::Asked {
-                    profile: row.agent.profile.to_string(),
-                    parent: self.tree.row(parent).agent.id.clone(),
+                    profile: row.agent.lineage.now.profile.to_string(),
+                    parent: self.tree.row(parent).agent.id().clone(),
                     glance: std::mem::take(glance),
                 };
             }

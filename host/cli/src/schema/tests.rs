@@ -4,7 +4,9 @@ use super::events;
 use gg_core::{
     AgentId, AgentState, Arguments, BudgetLimit, BudgetScope, Call, CallId, CallResult, CallStatus,
     CompactionReason, Cost, Effect, Ending, Event, HookOutcome, HookPoint, Message, MessageId, Origin,
-    Outcome, Part, Purpose, Recorded, Role, Seq, Turn, Usage, event::ProfileRollup,
+    Outcome, Part, Purpose, Recorded, Role, Seq, SuccessionKind, Turn, Usage,
+    event::{ProfileRollup, Spent},
+    succession::{Arrives, Fate, Leaves},
 };
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
@@ -40,6 +42,54 @@ fn message() -> Message {
         Part::Call(malformed),
     ];
     Message { id: MessageId(1), role: Role::Assistant, origin: Origin::Reply, parts }
+}
+
+/// Every way for a module to leave and to arrive, and for both to be absent.
+fn fates() -> Vec<Fate> {
+    let pairs = [
+        (Some(Leaves::Moved), Some(Arrives::Transferred)),
+        (Some(Leaves::Cloned), Some(Arrives::Cloned)),
+        (Some(Leaves::Linked), Some(Arrives::Linked)),
+        (Some(Leaves::Dropped), None),
+        (None, Some(Arrives::Initialized)),
+    ];
+    pairs.map(|(leaves, arrives)| Fate { kind: "tasks".into(), leaves, arrives }).into()
+}
+
+/// What is recorded where agents become others.
+fn successions() -> Vec<Event> {
+    let turn = Turn(2);
+    let (to, profile) = (AgentId::nth(2), "writer");
+    let failed = |kind, copy| Event::SuccessionFailed {
+        turn,
+        kind,
+        profile: profile.into(),
+        copy,
+        error: "its window is too small".into(),
+    };
+    let state = |from: Option<&str>| Event::FsmState {
+        machine: "feature".into(),
+        state: "build".into(),
+        profile: profile.into(),
+        from: from.map(str::to_owned),
+    };
+    let mut events = vec![
+        failed(SuccessionKind::Exec, None),
+        failed(SuccessionKind::Fsm, None),
+        failed(SuccessionKind::Fork, Some(to.clone())),
+        state(None),
+        state(Some("explore")),
+    ];
+    let spent = |cost| Some(Spent { turns: 2, usage: usage(), cost });
+    for (kind, spent) in [
+        (SuccessionKind::Exec, spent(None)),
+        (SuccessionKind::Fsm, spent(Some(Cost(0.5)))),
+        (SuccessionKind::Fork, None),
+    ] {
+        let (to, profile) = (to.clone(), profile.into());
+        events.push(Event::AgentTransition { turn, kind, to, profile, modules: fates(), spent });
+    }
+    events
 }
 
 /// At least one of every variant. The match has no other purpose than to stop compiling when there is a new
@@ -137,6 +187,11 @@ fn samples() -> Vec<Event> {
     ];
     for reason in [CompactionReason::Threshold, CompactionReason::Asked, CompactionReason::TooLong] {
         let summaries = vec![MessageId(4)];
+        samples.push(Event::CompactionFailed {
+            turn,
+            reason,
+            error: "the summarizer answered nothing".into(),
+        });
         samples.push(Event::Compaction {
             turn,
             reason,
@@ -146,10 +201,12 @@ fn samples() -> Vec<Event> {
             summaries,
         });
     }
-    for ending in endings() {
+    samples.extend(successions());
+    for (n, ending) in endings().into_iter().enumerate() {
         let said = Some("so far".to_owned());
         samples.push(Event::AgentEnded {
             ending,
+            state: (n % 2 == 0).then(|| "build".to_owned()),
             turns: 2,
             usage: usage(),
             cost: Some(Cost(0.1)),
@@ -170,8 +227,12 @@ fn samples() -> Vec<Event> {
             | Event::CallResult { .. }
             | Event::Hook { .. }
             | Event::Compaction { .. }
+            | Event::CompactionFailed { .. }
             | Event::ModuleFailed { .. }
             | Event::LoopNudge { .. }
+            | Event::AgentTransition { .. }
+            | Event::SuccessionFailed { .. }
+            | Event::FsmState { .. }
             | Event::AgentEnded { .. }
             | Event::RunEnded { .. } => {}
         }
@@ -195,7 +256,10 @@ fn optional(event: &Event) -> &'static [&'static str] {
     match event {
         Event::AgentSpawned { .. } => &["parent"],
         Event::Usage { .. } => &["cost"],
-        Event::AgentEnded { .. } => &["cost", "said", "unread"],
+        Event::AgentEnded { .. } => &["state", "cost", "said", "unread"],
+        Event::AgentTransition { .. } => &["spent"],
+        Event::SuccessionFailed { .. } => &["copy"],
+        Event::FsmState { .. } => &["from"],
         Event::Call { .. } => &["effect"],
         Event::Hook { .. } => &["call", "name"],
         Event::AgentState { .. } => &["on"],
@@ -223,6 +287,31 @@ fn every_event_fits_and_nothing_near_it_does() {
         let mut more = map.clone();
         more.insert("surprise".into(), json!(1));
         assert!(!validator.is_valid(&Value::Object(more)), "unknown keys are let through in {whole}");
+    }
+}
+
+#[test]
+fn what_became_of_a_module_is_said_in_known_words_alone() {
+    let validator = jsonschema::validator_for(&events().unwrap()).unwrap();
+    let transition = |modules: Value, spent: Value| {
+        json!({
+            "type": "agent_transition", "seq": 1, "time_ms": 2, "agent": "a1", "turn": 2, "kind": "exec",
+            "to": "a2", "profile": "writer", "modules": modules, "spent": spent,
+        })
+    };
+    let usage = serde_json::to_value(usage()).unwrap();
+    let spent = || json!({ "turns": 1, "usage": usage });
+    let good = transition(json!([{ "kind": "tasks", "leaves": "moved" }]), spent());
+    assert!(validator.is_valid(&good), "{good}");
+    for wrong in [
+        transition(json!([{ "leaves": "moved" }]), spent()),
+        transition(json!([{ "kind": "tasks", "leaves": "transferred" }]), spent()),
+        transition(json!([{ "kind": "tasks", "arrives": "moved" }]), spent()),
+        transition(json!([{ "kind": "tasks", "stays": true }]), spent()),
+        transition(json!([]), json!({ "turns": 1 })),
+        transition(json!([]), json!({ "turns": 1, "usage": usage, "more": 1 })),
+    ] {
+        assert!(!validator.is_valid(&wrong), "{wrong}");
     }
 }
 

@@ -1,7 +1,19 @@
 //! Rules about agents: ids, models, allowlists.
 
-use super::{At, Check, capabilities::Enabled, delegation::SUBAGENTS};
-use crate::{Code, Mark, provider::reserved_parameters, source::escape};
+use super::{
+    At, Check,
+    capabilities::Enabled,
+    is_secret_key,
+    machines::{TRANSITION, WHO_MOVES},
+};
+use crate::{
+    Code, Mark, ValueSchema,
+    catalogue::SUBAGENTS,
+    provider::reserved_parameters,
+    schema::{DOCUMENT, WORKER_REQUIRES},
+    source::escape,
+    value_schema::{description, missing},
+};
 use gg_core::text;
 use std::collections::BTreeMap;
 
@@ -22,17 +34,43 @@ impl<'a> Check<'a> {
                     }
                 }
             }
-            if let Some(model) = agent.get("model") {
-                self.model(&model);
+            if agent.is_machine() {
+                self.machine(&agent);
+            } else {
+                self.worker(&agent);
             }
-            if let Some(("code", pointer)) = agent.text("execution") {
-                let message = "this version of gg cannot run agents whose model acts by programs".into();
-                let help = "use \"calls\", or leave it out".into();
-                self.refuse(Code::Unsupported, &pointer, Mark::Value, message, help);
+        }
+    }
+
+    /// An agent that takes turns.
+    fn worker(&mut self, agent: &At<'a>) {
+        self.required(agent);
+        if let Some(model) = agent.get("model") {
+            self.model(&model);
+        }
+        if let Some(("code", pointer)) = agent.text("execution") {
+            let message = "this version of gg cannot run agents whose model acts by programs".into();
+            let help = "use \"calls\", or leave it out".into();
+            self.refuse(Code::Unsupported, &pointer, Mark::Value, message, help);
+        }
+        self.roster(agent);
+        let enabled = self.capabilities(agent);
+        self.allowlist(agent, &enabled);
+        self.hooks(agent, &enabled);
+        self.succession(agent);
+    }
+
+    /// The keys that only a machine can do without. What the check reads documents with knows no such condition.
+    fn required(&mut self, agent: &At<'a>) {
+        for key in WORKER_REQUIRES {
+            if !agent.value.is_object() || agent.get(key).is_some() {
+                continue;
             }
-            let enabled = self.capabilities(&agent);
-            self.allowlist(&agent, &enabled);
-            self.hooks(&agent, &enabled);
+            let property = format!("/properties/agents/items/properties/{key}");
+            let document = DOCUMENT.as_ref().ok().map(ValueSchema::schema);
+            let about = document.and_then(|schema| schema.pointer(&property)).map(description);
+            let (message, help) = missing(key, about.as_deref());
+            self.refuse(Code::MissingValue, &agent.pointer, Mark::Value, message, help);
         }
     }
 
@@ -65,6 +103,12 @@ impl<'a> Check<'a> {
                 self.refuse(Code::ReservedParameter, &pointer, Mark::Key, message, "remove it".into());
             }
         }
+        // Anything may be asked of a server, and a key for it is no parameter of any.
+        for (name, parameter) in model.entries("parameters") {
+            if is_secret_key(name) && parameter.value.is_string() {
+                self.secret(&parameter.pointer, Mark::Key);
+            }
+        }
     }
 
     fn allowlist(&mut self, agent: &At<'a>, enabled: &Enabled<'a>) {
@@ -87,6 +131,10 @@ impl<'a> Check<'a> {
                 }
                 Some(kind) => {
                     let help = format!("enable the capability {kind:?} and its features, which offer it");
+                    self.refuse(Code::UnknownCall, &call.pointer, Mark::Value, message, help);
+                }
+                None if name == TRANSITION => {
+                    let help = WHO_MOVES.into();
                     self.refuse(Code::UnknownCall, &call.pointer, Mark::Value, message, help);
                 }
                 None => {

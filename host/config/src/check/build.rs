@@ -1,7 +1,8 @@
 //! Makes the typed configuration of a document that passed the check.
 
 use crate::{
-    Capability, Catalogue, CompactionParams, Configuration, Kind, ShellParams, Source, WorkspaceParams,
+    Capability, Catalogue, CompactionParams, Configuration, FsmParams, Kind, ShellParams, Source,
+    WorkspaceParams,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
@@ -21,7 +22,7 @@ pub(super) fn configuration(
             profile.name = profile.id.as_str().to_owned();
         }
         profile.capabilities.retain(|capability| capability.enabled);
-        if profile.capability("history").is_none() {
+        if profile.capability("history").is_none() && !profile.is_machine() {
             profile.capabilities.insert(0, history());
         }
         for capability in &mut profile.capabilities {
@@ -35,6 +36,7 @@ pub(super) fn configuration(
             }
             match capability.id.as_str() {
                 "compaction" => fill::<CompactionParams>(&mut capability.params)?,
+                "fsm" => fill::<FsmParams>(&mut capability.params)?,
                 "shell" => fill::<ShellParams>(&mut capability.params)?,
                 "workspace" => fill::<WorkspaceParams>(&mut capability.params)?,
                 _ => {}

@@ -1,7 +1,10 @@
 //! Rules about capabilities: what they are, their params and features, and the calls that come of them.
 
-use super::{At, Check, Known};
-use crate::{Code, FaultKind, HOST_KINDS, Kind, Mark, Reach};
+use super::{At, Check, Known, is_secret_key, machines::TRANSITION};
+use crate::{
+    Code, FaultKind, HOST_KINDS, Kind, Mark, Reach,
+    catalogue::{EXEC, FORK, FSM, SUBAGENTS},
+};
 use gg_core::text;
 use serde_json::{Map, Value};
 use std::{
@@ -13,10 +16,13 @@ use std::{
 const FINISH: &str = "finish";
 
 /// The capability that every agent has.
-const HISTORY: &str = "history";
+pub(super) const HISTORY: &str = "history";
 
 /// The capability whose params name a model.
 const COMPACTION: &str = "compaction";
+
+/// The reach of an agent that can do everything.
+const FAR: Reach = Reach { spawns: true, forks: true, collects: true };
 
 /// What an agent enables.
 pub(super) struct Enabled<'a> {
@@ -43,39 +49,28 @@ impl<'a> Check<'a> {
             may_offer_anything: false,
             has_unknown: false,
         };
+        if self.cast.places(agent).is_some_and(|places| places.moves) {
+            enabled.calls.insert(TRANSITION, FSM);
+        }
         let mut seen = BTreeSet::new();
-        let reach = self.roster(agent);
+        let (is_machine, reach) = (agent.is_machine(), self.reach(agent));
         for capability in agent.items("capabilities") {
             let Some((id, pointer)) = capability.text("id") else {
-                enabled.may_offer_anything |= is_on(&capability);
+                enabled.may_offer_anything |= capability.is_on();
                 continue;
             };
             if !seen.insert(id) {
                 let message = format!("this agent already lists {:?}", text::glance(id, 80));
-                self.refuse(
-                    Code::DuplicateCapability,
-                    &pointer,
-                    Mark::Value,
-                    message,
-                    "keep one of the two".into(),
-                );
+                let help = "keep one of the two".into();
+                self.refuse(Code::DuplicateCapability, &pointer, Mark::Value, message, help);
             }
-            if let Some(off) = capability.get("enabled").filter(|at| id == HISTORY && at.value == false) {
-                let message = "an agent without its history could not hold a conversation".into();
-                let help = "set it to true, or leave the capability out: every agent has it".into();
-                self.refuse(Code::HistoryOff, &off.pointer, Mark::Value, message, help);
+            if !is_machine {
+                self.history_off(&capability, id);
+            } else if id != FSM && capability.is_on() {
+                self.refuse_worker_capability(id, &pointer);
+                continue;
             }
-            match self.find(&capability, id, &pointer) {
-                Found::Known(known) => {
-                    self.params(&capability, &known);
-                    let features = self.features(&capability, known.kind);
-                    if is_on(&capability) || id == HISTORY {
-                        self.offer(&mut enabled, known.kind, &features, reach, &pointer);
-                    }
-                }
-                Found::Unusable => enabled.may_offer_anything |= is_on(&capability),
-                Found::Unknown => enabled.has_unknown |= is_on(&capability),
-            }
+            self.capability(&capability, (id, &pointer), reach, &mut enabled);
         }
         if !seen.contains(HISTORY)
             && let Some(history) = self.catalogue.kinds.get(HISTORY)
@@ -83,7 +78,52 @@ impl<'a> Check<'a> {
             let features = defaults(history);
             self.offer(&mut enabled, history, &features, reach, &agent.pointer);
         }
+        self.presume_subagents(reach, &mut enabled);
         enabled
+    }
+
+    /// What one capability is, whether its settings are right, and what it adds to what the agent is offered.
+    fn capability(
+        &mut self,
+        capability: &At<'a>,
+        (id, pointer): (&'a str, &str),
+        reach: Reach,
+        enabled: &mut Enabled<'a>,
+    ) {
+        match self.find(capability, id, pointer) {
+            Found::Known(known) => {
+                self.params(capability, &known);
+                let features = self.features(capability, known.kind);
+                if capability.is_on() || id == HISTORY {
+                    // Where these two would withhold their call, a refusal of their own says so.
+                    let reach = if matches!(id, EXEC | FORK) { FAR } else { reach };
+                    self.offer(enabled, known.kind, &features, reach, pointer);
+                }
+            }
+            Found::Unusable => enabled.may_offer_anything |= capability.is_on(),
+            Found::Unknown => enabled.has_unknown |= capability.is_on(),
+        }
+    }
+
+    fn history_off(&mut self, capability: &At<'a>, id: &str) {
+        if let Some(off) = capability.get("enabled").filter(|at| id == HISTORY && at.value == false) {
+            let message = "an agent without its history could not hold a conversation".into();
+            let help = "set it to true, or leave the capability out: every agent has it".into();
+            self.refuse(Code::HistoryOff, &off.pointer, Mark::Value, message, help);
+        }
+    }
+
+    /// A fork without `subagents` is refused in its own words, which ask for it: what that would offer is then not
+    /// refused as well.
+    fn presume_subagents(&self, reach: Reach, enabled: &mut Enabled<'a>) {
+        if let Some(subagents) = self.catalogue.kinds.get(SUBAGENTS)
+            && reach.forks
+            && !reach.collects
+        {
+            for call in subagents.offered(&defaults(subagents), reach) {
+                enabled.calls.entry(&call.name).or_insert(&subagents.kind);
+            }
+        }
     }
 
     fn find(&mut self, capability: &At<'a>, id: &'a str, pointer: &str) -> Found<'a> {
@@ -153,10 +193,14 @@ impl<'a> Check<'a> {
         let Ok(schema) = &known.params else { return };
         for fault in schema.check(params) {
             // What is switched off need not say what it would need.
-            if !is_on(capability) && matches!(fault.kind, FaultKind::Missing(_)) {
+            if !capability.is_on() && matches!(fault.kind, FaultKind::Missing(_)) {
                 continue;
             }
             let code = match &fault.kind {
+                FaultKind::UnknownKey(key) if is_secret_key(key) => {
+                    self.secret(&format!("{pointer}{}", fault.pointer), fault.mark);
+                    continue;
+                }
                 FaultKind::UnknownKey(_) => Code::UnknownParam,
                 FaultKind::Missing(_) => Code::MissingParam,
                 FaultKind::Exceeds => Code::ContradictoryLimits,
@@ -215,10 +259,6 @@ impl<'a> Check<'a> {
             }
         }
     }
-}
-
-fn is_on(capability: &At<'_>) -> bool {
-    capability.get("enabled").is_none_or(|at| at.value != false)
 }
 
 fn defaults(kind: &Kind) -> BTreeMap<String, bool> {

@@ -1,25 +1,22 @@
 //! Rules about who may put whom to work, and what all of them may use up together.
 
-use super::{At, Check};
-use crate::{Code, Mark, Reach};
+use super::{At, Check, succession::is_spawnable};
+use crate::{
+    Code, Mark, Reach,
+    catalogue::{FORK, SUBAGENTS},
+};
 use gg_core::text;
 use std::collections::BTreeSet;
 
-/// The capability that spawns.
-pub(super) const SUBAGENTS: &str = "subagents";
-
 impl<'a> Check<'a> {
     /// The roster of an agent: its entries exist, and none stands twice.
-    pub(super) fn roster(&mut self, agent: &At<'a>) -> Reach {
-        let ids = self.agent_ids();
+    pub(super) fn roster(&mut self, agent: &At<'a>) {
         let mut seen = BTreeSet::new();
-        let mut reach = Reach::default();
         for entry in agent.items("roster") {
-            reach.spawns |= entry.items("scopes").iter().any(|scope| scope.value == "subagent");
             let Some((id, pointer)) = entry.text("agentId") else { continue };
-            if !ids.contains(id) {
+            if self.cast.agent(id).is_none() {
                 let message = format!("there is no agent {:?}", text::glance(id, 80));
-                let known = ids.iter().copied();
+                let known = self.cast.ids();
                 self.refuse_unknown(Code::UnknownAgent, &pointer, Mark::Value, message, id, known);
             } else if !seen.insert(id) {
                 let message = format!("this roster already lists {:?}", text::glance(id, 80));
@@ -27,18 +24,22 @@ impl<'a> Check<'a> {
                 self.refuse(Code::DuplicateRosterEntry, &pointer, Mark::Value, message, help);
             }
         }
-        reach
     }
 
-    fn agent_ids(&self) -> BTreeSet<&'a str> {
-        self.root().items("agents").iter().filter_map(|agent| Some(agent.text("id")?.0)).collect()
+    /// What decides, beside features, which calls this agent is offered.
+    pub(super) fn reach(&self, agent: &At<'a>) -> Reach {
+        Reach {
+            spawns: agent.items("roster").iter().any(is_spawnable),
+            forks: agent.enabled(FORK).is_some(),
+            collects: agent.enabled(SUBAGENTS).is_some(),
+        }
     }
 
     /// One depth bounds the whole run, so one is read, that of the first agent that enables `subagents`: another one
     /// elsewhere, switched off or not, would be read by nothing.
     pub(super) fn max_depth(&mut self) {
         let mut depths = Vec::new();
-        for agent in self.root().items("agents") {
+        for agent in self.workers() {
             let name = text::glance(agent.text("id").map_or("?", |(id, _)| id), 80);
             for capability in agent.items("capabilities") {
                 let is_subagents = capability.text("id").is_some_and(|(id, _)| id == SUBAGENTS);
@@ -64,7 +65,7 @@ impl<'a> Check<'a> {
 
     /// A budget of money needs the price of everything that it is to bound.
     pub(super) fn budgets(&mut self) {
-        let agents = self.root().items("agents");
+        let agents = self.workers();
         let of_run = self.root().get("budget").and_then(|budget| budget.get("cost"));
         let mut unpriced: Vec<(String, Vec<At<'a>>)> = Vec::new();
         for agent in &agents {
@@ -85,6 +86,11 @@ impl<'a> Check<'a> {
         {
             self.refuse_cost(&cost, &names);
         }
+    }
+
+    /// The agents that take turns.
+    fn workers(&self) -> Vec<At<'a>> {
+        self.root().items("agents").into_iter().filter(|agent| !agent.is_machine()).collect()
     }
 
     fn refuse_cost(&mut self, cost: &At<'a>, agents: &[String]) {

@@ -1,6 +1,10 @@
 //! Rules about hooks: that each has something to hold, and a program to hold it with.
 
-use super::{At, Check, capabilities::Enabled};
+use super::{
+    At, Check,
+    capabilities::Enabled,
+    machines::{TRANSITION, WHO_MOVES},
+};
 use crate::{Code, Mark};
 use gg_core::{HookPoint, text};
 
@@ -29,7 +33,8 @@ impl<'a> Check<'a> {
             let Some(name) = call.value.as_str() else { continue };
             let shown = text::glance(name, 80);
             if enabled.calls.contains_key(name) {
-                let withheld = agent.get("calls").and_then(|list| list.value.as_array());
+                let allowed = agent.get("calls").and_then(|list| list.value.as_array());
+                let withheld = allowed.filter(|_| name != TRANSITION);
                 if withheld.is_some_and(|list| !list.iter().any(|allowed| allowed == name)) {
                     let message = format!("the allowlist of this agent withholds the call {shown:?}");
                     let help = "remove it here, or add it to the agent's \"calls\"".into();
@@ -46,6 +51,10 @@ impl<'a> Check<'a> {
             match source {
                 Some(kind) => {
                     let help = format!("remove it here, or enable the capability {kind:?}, which offers it");
+                    self.refuse(Code::HookCall, &call.pointer, Mark::Value, message, help);
+                }
+                None if name == TRANSITION => {
+                    let help = format!("remove it here: {WHO_MOVES}");
                     self.refuse(Code::HookCall, &call.pointer, Mark::Value, message, help);
                 }
                 None => {

@@ -5,6 +5,8 @@ use proptest::prelude::*;
 use serde_json::json;
 
 mod hooks;
+mod machines;
+mod succession;
 
 fn call(name: &str, feature: Option<&str>) -> CallSpec {
     CallSpec {
@@ -163,6 +165,26 @@ fn each_rule_refuses_what_it_is_about_and_nothing_else() {
         ("/providers/local/baseUrl", json!("http://a:b@c"), SecretInFile, "/providers/local/baseUrl"),
         ("/providers/local/apiKey", json!("sk-1"), SecretInFile, "/providers/local/apiKey"),
         ("/providers/local/api_key", json!("sk-1"), SecretInFile, "/providers/local/api_key"),
+        ("/apiKey", json!("sk-1"), SecretInFile, "/apiKey"),
+        ("/agents/0/model/apiKey", json!("sk-1"), SecretInFile, "/agents/0/model/apiKey"),
+        (
+            "/agents/0/model/parameters",
+            json!({ "token": "sk-1" }),
+            SecretInFile,
+            "/agents/0/model/parameters/token",
+        ),
+        (
+            "/agents/0/capabilities/3/params",
+            json!({ "password": "sk-1" }),
+            SecretInFile,
+            "/agents/0/capabilities/3/params/password",
+        ),
+        (
+            "/agents/0/capabilities/1/params/summarizer/token",
+            json!("sk-1"),
+            SecretInFile,
+            "/agents/0/capabilities/1/params/summarizer/token",
+        ),
         (
             "/providers/local/headers",
             json!({ "authorization": "x" }),

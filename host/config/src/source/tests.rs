@@ -78,13 +78,3 @@ fn a_broken_document_still_says_what_it_needs() {
         }
     );
 }
-
-#[test]
-fn a_secret_is_not_shown_and_nothing_moves() {
-    let text = "{\"providers\": {\"a\": {\"apiKey\": \"sk-é-1\", \"api\": \"replay\"}}}";
-    let source = Source::parse("test", text).unwrap();
-    let pointer = "/providers/a/apiKey".to_owned();
-    let refusal = source.refusal(Code::SecretInFile, pointer, Mark::Key, String::new(), String::new());
-    assert_eq!(source.shown_text(&[refusal]), text.replace("sk-é-1", "*******"));
-    assert_eq!(source.shown_text(&[]), text);
-}

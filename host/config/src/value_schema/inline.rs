@@ -56,6 +56,10 @@ impl Inliner<'_> {
                 }
             }
         }
+        // Without "properties" the validator would say that nothing may stand there, not which key it was.
+        if out.get("additionalProperties") == Some(&Value::Bool(false)) {
+            out.entry("properties").or_insert_with(|| Value::Object(Map::new()));
+        }
         let Some(reference) = map.get("$ref") else { return Ok(Value::Object(out)) };
         let target = reference
             .as_str()

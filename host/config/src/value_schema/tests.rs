@@ -107,6 +107,17 @@ fn params_are_closed_unless_the_schema_opens_them() {
 }
 
 #[test]
+fn where_nothing_may_stand_each_key_is_unknown() {
+    let ready = ValueSchema::for_params(&json!({ "type": "object", "additionalProperties": false })).unwrap();
+    assert_eq!(ready.check(&json!({})), []);
+    let said: Vec<String> = ready.check(&json!({ "x": 1, "y": 2 })).iter().map(ToString::to_string).collect();
+    assert_eq!(
+        said,
+        ["/x: unknown key \"x\" (nothing can stand here)", "/y: unknown key \"y\" (nothing can stand here)"]
+    );
+}
+
+#[test]
 fn what_one_value_asks_of_another_is_said_in_the_schema_s_words() {
     let schema = json!({
         "properties": { "scope": { "enum": ["own", "shared"] }, "persist": { "type": "boolean" } },

@@ -46,6 +46,27 @@ fn a_key_is_held_only_while_its_holder_runs_and_its_waiters_are_passed_over() {
 }
 
 #[test]
+fn who_changes_its_key_holds_nothing_while_it_waits_and_comes_before_the_new() {
+    let key = |name: &str| Some(Key::new(name));
+    let mut slots = Scheduler::new(2);
+    assert_eq!(slots.acquire(&id(1), key("one")), Ok(ids(&[1])));
+    assert_eq!(slots.acquire(&id(2), key("two")), Ok(ids(&[2])));
+    assert_eq!(slots.acquire(&id(3), key("one")), Ok(vec![]));
+    assert_eq!(slots.acquire(&id(4), None), Ok(vec![]));
+    // Its new key is taken: its slot and its old key go to the next.
+    assert_eq!(slots.change_key(&id(1), key("two")), Ok(ids(&[3])));
+    assert_eq!(slots.standing(&id(1)), Some(Standing::Queued));
+    assert_eq!(slots.change_key(&id(1), None), Err(SchedulerError::Standing(Standing::Queued)));
+    assert_eq!(slots.end(&id(2)), Ok(ids(&[1])), "it goes before the one that has not started");
+    // Without a new key it keeps its slot; what it had stays with it.
+    assert_eq!(slots.change_key(&id(1), key("two")), Ok(vec![]));
+    assert_eq!(slots.change_key(&id(1), None), Ok(vec![]));
+    assert_eq!(slots.standing(&id(1)), Some(Standing::Running));
+    // A free key and no slot but its own: it goes on at once.
+    assert_eq!(slots.change_key(&id(1), key("two")), Ok(ids(&[1])));
+}
+
+#[test]
 fn what_makes_no_sense_is_refused_and_changes_nothing() {
     let mut slots = Scheduler::new(1);
     assert_eq!(slots.end(&id(1)), Err(SchedulerError::Unknown));
@@ -99,6 +120,17 @@ impl Naive {
         self.grant()
     }
 
+    fn change_key(&mut self, agent: &AgentId, key: Option<Key>) -> Vec<AgentId> {
+        self.tickets += 1;
+        let place = (0, self.tickets);
+        let waiter = self.find(agent).unwrap();
+        if waiter.key != key && key.is_some() {
+            (waiter.standing, waiter.place) = (Standing::Queued, place);
+        }
+        waiter.key = key;
+        self.grant()
+    }
+
     fn end(&mut self, agent: &AgentId) -> Vec<AgentId> {
         self.agents.retain(|waiter| waiter.agent != *agent);
         self.grant()
@@ -143,10 +175,10 @@ fn a_million_operations_agree_with_the_naive_model() {
             let agent = id(1 + dice.below(crowd));
             let standing = naive.find(&agent).map(|waiter| waiter.standing);
             assert_eq!(slots.standing(&agent), standing);
-            let (answer, expected) = match dice.below(4) {
+            let has_key = keys > 0 && dice.below(2) == 0;
+            let key = has_key.then(|| Key::new(format!("k{}", dice.below(keys))));
+            let (answer, expected) = match dice.below(5) {
                 0 => {
-                    let key =
-                        (keys > 0 && dice.below(2) == 0).then(|| Key::new(format!("k{}", dice.below(keys))));
                     let expected = standing.is_none().then(|| naive.acquire(&agent, key.clone()));
                     (slots.acquire(&agent, key), expected)
                 }
@@ -157,6 +189,11 @@ fn a_million_operations_agree_with_the_naive_model() {
                 2 => {
                     let expected = (standing == Some(Standing::Blocked)).then(|| naive.wake(&agent));
                     (slots.wake(&agent), expected)
+                }
+                3 => {
+                    let is_running = standing == Some(Standing::Running);
+                    let expected = is_running.then(|| naive.change_key(&agent, key.clone()));
+                    (slots.change_key(&agent, key), expected)
                 }
                 // Fewer ends than beginnings, so that queues grow.
                 _ if dice.below(2) == 0 => {

@@ -219,7 +219,12 @@ impl Script {
     pub fn open(path: &Path) -> Result<Self, ScriptError> {
         let name = path.display().to_string();
         let refused = |message: String| ScriptError::File { script: name.clone(), message };
-        let size = fs::metadata(path).map_err(|error| refused(error.to_string()))?.len();
+        let metadata = fs::metadata(path).map_err(|error| refused(error.to_string()))?;
+        // Whoever opens a pipe waits for its other end, which may never come.
+        if !metadata.is_file() {
+            return Err(refused("it is no regular file".into()));
+        }
+        let size = metadata.len();
         if size > MAX_SCRIPT_BYTES {
             return Err(refused(format!("it has {size} bytes, and gg reads at most {MAX_SCRIPT_BYTES}")));
         }

@@ -61,7 +61,12 @@ impl Recording {
     /// Reads a recording from its file, which is not looked at again.
     pub fn open(path: &Path) -> Result<Self, RecordingError> {
         let refused = |why: String| RecordingError { path: path.to_owned(), why };
-        let size = fs::metadata(path).map_err(|error| refused(error.to_string()))?.len();
+        let metadata = fs::metadata(path).map_err(|error| refused(error.to_string()))?;
+        // Whoever opens a pipe waits for its other end, which may never come.
+        if !metadata.is_file() {
+            return Err(refused("it is no regular file".into()));
+        }
+        let size = metadata.len();
         if size > MAX_RECORDING_BYTES {
             return Err(refused(format!("it has {size} bytes, and gg plays at most {MAX_RECORDING_BYTES}")));
         }

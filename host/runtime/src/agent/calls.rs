@@ -5,7 +5,7 @@ use super::{
     held::{Held, HeldError},
 };
 use crate::{
-    capability::finish,
+    capability::{exec, finish, fork, fsm, subagents},
     leash::Leash,
     profile::{ReadyProfile, Route, Tool},
 };
@@ -40,6 +40,8 @@ struct Ran {
     result: CallResult,
     elapsed_ms: u64,
     failure: Option<ModuleError>,
+    /// What it declared when it ran.
+    declared: Option<Declaration>,
 }
 
 impl Agent {
@@ -50,22 +52,17 @@ impl Agent {
         turn: Turn,
         calls: &[Call],
     ) -> Result<(Vec<CallResult>, Vec<Declaration>), Stop> {
-        let mut declared = Vec::new();
-        let mut plans: Vec<Plan> = Vec::with_capacity(calls.len());
-        for call in calls {
-            let plan = self.plan(call, &declared);
-            if let Plan::Declare(declaration, _) = &plan {
-                declared.push(declaration.clone());
-            }
-            plans.push(plan);
-        }
+        let mut plans: Vec<Plan> = calls.iter().map(|call| self.plan(call)).collect();
         let quiet: Vec<bool> = plans
             .iter()
-            .map(|plan| match plan {
-                // It may wait for hours, without a slot.
-                Plan::Run { route: Route::Subagents, .. } => false,
+            .zip(calls)
+            .map(|(plan, call)| match plan {
+                // It may wait for hours, without a slot; or what it answers is decided when it runs.
+                Plan::Run { route: Route::Subagents | Route::Fork, .. } => false,
                 Plan::Run { effect, .. } => *effect == Effect::ReadOnly,
-                Plan::Refuse(_) | Plan::Declare(..) => true,
+                // Whether it stands decides about those after it.
+                Plan::Declare(..) => !self.me.profile.hooks.has(HookPoint::BeforeCall, Some(&call.name)),
+                Plan::Refuse(_) => true,
             })
             .collect();
         let mut declarations = Vec::new();
@@ -78,6 +75,7 @@ impl Agent {
             let ran = match cancelled {
                 Some(_) => step.clone().map(|at| cancelled_before(at, &calls[at])).collect(),
                 None => {
+                    refuse_what_was_declared(&declarations, &mut plans[step.clone()]);
                     self.ask_before_calls(turn, step.clone(), calls, &mut plans).await?;
                     self.run_step(turn, step.clone(), calls, &plans).await?
                 }
@@ -93,6 +91,7 @@ impl Agent {
                 {
                     declarations.push(declaration.clone());
                 }
+                declarations.extend(ran.declared);
                 if let Plan::Run { route: Route::Module(kind), effect: Effect::Deferred } = &plans[ran.at]
                     && ran.result.status == CallStatus::Noted
                 {
@@ -107,7 +106,7 @@ impl Agent {
                     elapsed_ms: ran.elapsed_ms,
                     bytes: ran.result.content.len() as u64,
                 });
-                self.step.call_result(self.id.clone(), turn, ran.at as u32, ran.result.clone());
+                self.step.call_result(self.me.id.clone(), turn, ran.at as u32, ran.result.clone());
                 results[ran.at] = Some(ran.result);
             }
             let is_last = step.end == calls.len();
@@ -127,7 +126,7 @@ impl Agent {
     }
 
     fn announce(&mut self, turn: Turn, call: &Call) {
-        let effect = self.profile.tool(&call.name).map(|tool| tool.spec.effect);
+        let effect = self.me.profile.tool(&call.name).map(|tool| tool.spec.effect);
         self.event(Event::Call {
             turn,
             call: call.id.clone(),
@@ -138,8 +137,8 @@ impl Agent {
     }
 
     /// Checks a call against what was offered.
-    fn plan(&self, call: &Call, declared: &[Declaration]) -> Plan {
-        let Some(tool) = self.profile.tool(&call.name) else {
+    fn plan(&self, call: &Call) -> Plan {
+        let Some(tool) = self.me.profile.tool(&call.name) else {
             return Plan::Refuse(self.not_offered(&call.name));
         };
         let arguments = match &call.arguments {
@@ -155,33 +154,43 @@ impl Agent {
             return Plan::Refuse(faults);
         }
         match tool.route {
-            Route::Finish => {
-                if declared.iter().any(|declared| matches!(declared, Declaration::End { .. })) {
-                    return Plan::Refuse(
-                        "this turn has already asked for an ending; only the first counts".into(),
-                    );
+            Route::Finish => match finish::ending(call) {
+                Ok(ending) => {
+                    Plan::Declare(Declaration::End { ending }, "noted: your work ends with this turn".into())
                 }
-                match finish::ending(call) {
-                    Ok(ending) => Plan::Declare(
-                        Declaration::End { ending },
-                        "noted: your work ends with this turn".into(),
-                    ),
-                    Err(why) => Plan::Refuse(why),
-                }
-            }
+                Err(why) => Plan::Refuse(why),
+            },
             Route::Compact => {
                 Plan::Declare(Declaration::Compact, "noted: done at the end of this turn".into())
             }
-            Route::Workspace | Route::Shell | Route::Subagents | Route::Module(_) => {
+            Route::Exec => succession(exec::declaration(call)),
+            Route::Transition => succession(fsm::declaration(call)),
+            Route::Workspace | Route::Shell | Route::Subagents | Route::Fork | Route::Module(_) => {
                 Plan::Run { route: tool.route.clone(), effect: tool.spec.effect }
             }
         }
     }
 
+    /// Gives the copy that a call asks for its id. It is made at the turn's end.
+    fn declare_fork(&mut self, call: &Call) -> (CallResult, Option<Declaration>) {
+        let prompt = match fork::prompt(call) {
+            Ok(prompt) => prompt,
+            Err(why) => return (CallResult::new(call, CallStatus::Refused, why), None),
+        };
+        if let Err(why) = self.take_room_for_a_child() {
+            return (CallResult::new(call, CallStatus::Failed, why), None);
+        }
+        let id = self.shared.store.next_agent_id();
+        self.forks.push(id.clone());
+        let mut result = CallResult::value(call, &subagents::spawned(&id, &self.me.profile.id));
+        result.status = CallStatus::Noted;
+        (result, Some(Declaration::Fork { id, prompt }))
+    }
+
     fn not_offered(&self, name: &str) -> String {
         let name = text::glance(name, 64);
-        let offered: Vec<&str> = self.profile.offered().iter().map(|call| call.name.as_str()).collect();
-        let nearest = match self.profile.nearest(&name) {
+        let offered: Vec<&str> = self.me.profile.offered().iter().map(|call| call.name.as_str()).collect();
+        let nearest = match self.me.profile.nearest(&name) {
             Some(nearest) => format!(" Did you mean {nearest:?}?"),
             None => String::new(),
         };
@@ -199,7 +208,11 @@ impl Agent {
         if let [Plan::Run { route: Route::Subagents, .. }] = &plans[step.clone()] {
             let started = Instant::now();
             let result = self.delegate(&calls[step.start]).await?;
-            return Ok(vec![Ran { at: step.start, result, elapsed_ms: elapsed_ms(started), failure: None }]);
+            return Ok(vec![Ran { elapsed_ms: elapsed_ms(started), ..at_once(step.start, result) }]);
+        }
+        if let [Plan::Run { route: Route::Fork, .. }] = &plans[step.clone()] {
+            let (result, declared) = self.declare_fork(&calls[step.start]);
+            return Ok(vec![Ran { declared, ..at_once(step.start, result) }]);
         }
         let mut ran = Vec::new();
         let mut by_module: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
@@ -215,7 +228,7 @@ impl Agent {
                 Plan::Run { route: Route::Module(kind), effect } => {
                     by_module.entry(kind.as_str()).or_default().push(at);
                     if *effect == Effect::Acting && self.modules.get(kind).is_some_and(Held::acts_outside) {
-                        self.step.call_intent(self.id.clone(), turn, at as u32, call.clone(), *effect);
+                        self.step.call_intent(self.me.id.clone(), turn, at as u32, call.clone(), *effect);
                         self.commit().await?;
                     }
                 }
@@ -227,7 +240,7 @@ impl Agent {
                     if *effect == Effect::Acting {
                         // What acts on the world is announced in the record first, so that a crash in the
                         // middle leaves an intent without a result, and nothing is silently done twice.
-                        self.step.call_intent(self.id.clone(), turn, at as u32, call.clone(), *effect);
+                        self.step.call_intent(self.me.id.clone(), turn, at as u32, call.clone(), *effect);
                         commit = true;
                     }
                     if commit {
@@ -252,11 +265,11 @@ impl Agent {
             }
         }
         for at in outside {
-            let work_of_one = run_outside(self.profile.clone(), calls[at].clone(), self.leash.clone());
+            let work_of_one = run_outside(self.me.profile.clone(), calls[at].clone(), self.leash.clone());
             work.push(Box::pin(async move {
                 let started = Instant::now();
                 let result = work_of_one.await;
-                vec![Ran { at, result, elapsed_ms: elapsed_ms(started), failure: None }]
+                vec![Ran { elapsed_ms: elapsed_ms(started), ..at_once(at, result) }]
             }));
         }
         ran.extend(join_all(work).await.into_iter().flatten());
@@ -307,6 +320,32 @@ impl Holder<'_> {
     }
 }
 
+fn succession(declaration: Result<Declaration, String>) -> Plan {
+    match declaration {
+        Ok(declaration) => Plan::Declare(
+            declaration,
+            "noted: it takes effect at the end of this turn, unless this turn ends your work".into(),
+        ),
+        Err(why) => Plan::Refuse(why),
+    }
+}
+
+/// A turn has one ending and makes one succession: a second would take the place of the first without the model's
+/// seeing that.
+fn refuse_what_was_declared(declared: &[Declaration], plans: &mut [Plan]) {
+    let mut ends = declared.iter().any(|declared| matches!(declared, Declaration::End { .. }));
+    let mut changes = declared.iter().any(Declaration::is_succession);
+    for plan in plans {
+        let Plan::Declare(declaration, _) = &*plan else { continue };
+        if matches!(declaration, Declaration::End { .. }) && std::mem::replace(&mut ends, true) {
+            *plan = Plan::Refuse("this turn has already asked for an ending; only the first counts".into());
+        } else if declaration.is_succession() && std::mem::replace(&mut changes, true) {
+            let why = "this turn has already asked for a succession, and makes only one: the first stands";
+            *plan = Plan::Refuse(why.into());
+        }
+    }
+}
+
 /// Runs one module's calls one after another.
 async fn run_on<'a>(
     mut holder: Holder<'_>,
@@ -339,7 +378,7 @@ async fn run_on<'a>(
                 (CallResult::new(call, CallStatus::Failed, why), failure)
             }
         };
-        ran.push(Ran { at, result, elapsed_ms: elapsed_ms(started), failure });
+        ran.push(Ran { elapsed_ms: elapsed_ms(started), failure, ..at_once(at, result) });
     }
     ran
 }
@@ -378,7 +417,7 @@ fn object(arguments: &Arguments) -> &Map<String, Value> {
 }
 
 fn at_once(at: usize, result: CallResult) -> Ran {
-    Ran { at, result, elapsed_ms: 0, failure: None }
+    Ran { at, result, elapsed_ms: 0, failure: None, declared: None }
 }
 
 fn cancelled_before(at: usize, call: &Call) -> Ran {

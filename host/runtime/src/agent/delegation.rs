@@ -2,7 +2,10 @@
 
 use super::{Agent, Stop};
 use crate::{
-    capability::subagents::{self, Send, Spawn, Wait},
+    capability::{
+        fork,
+        subagents::{self, Send, Spawn, Wait},
+    },
     life::Born,
     lineages::{self, Child},
     slots::Door,
@@ -60,36 +63,47 @@ impl Agent {
         if let Err(why) = subagents::check_text("prompt", &spawn.prompt) {
             return Answer::Refused(why);
         }
-        let Some(profile) = self.shared.profiles.get(&gg_core::ProfileId::new(&spawn.agent)).cloned() else {
+        let shared = self.shared.clone();
+        let target = shared.profiles.get(&gg_core::ProfileId::new(&spawn.agent));
+        let Some((target, (profile, _))) = target.and_then(|target| Some((target, target.entry()?))) else {
             return Answer::Refused("there is no such agent".into());
         };
         if let Err(why) = self.can_lend_to(&profile) {
-            return Answer::Refused(format!("{} cannot be spawned by you: {why}", profile.id));
+            return Answer::Refused(format!("{} cannot be spawned by you: {why}", target.id()));
         }
-        if self.depth >= self.shared.max_depth {
-            return Answer::Limit(format!(
+        if let Err(why) = self.take_room_for_a_child() {
+            return Answer::Limit(why);
+        }
+        let born = Born::record(&shared, &mut self.step, target, Some(&self.me), spawn.prompt);
+        let Some(mut entered) = born else { return Answer::Refused("there is no such agent".into()) };
+        self.lend_to(&mut entered.born);
+        let value = subagents::spawned(&entered.born.me.id, target.id());
+        self.on_commit.born.push(entered);
+        Answer::Value(value)
+    }
+
+    /// Whether there is room for one more below this agent, in the tree and in the budgets. It is taken.
+    pub(super) fn take_room_for_a_child(&mut self) -> Result<(), String> {
+        if self.me.depth >= self.shared.max_depth {
+            return Err(format!(
                 "limit: you are at depth {}, and maxDepth is {}: there is no room below you. Do the work yourself",
-                self.depth, self.shared.max_depth
+                self.me.depth, self.shared.max_depth
             ));
         }
-        let mine = self.shared.lineages.children(&self.id);
-        if let Some(most) = self.profile.budget.agents.filter(|most| mine as u64 >= *most) {
-            return Answer::Limit(format!(
+        let mine = self.progress.spawned_of(&self.me.profile.id);
+        if let Some(most) = self.me.profile.budget.agents.filter(|most| mine >= *most) {
+            return Err(format!(
                 "limit: you have spawned as many agents as you may: budget.agents of your profile is {most}. Do the work \
                  yourself"
             ));
         }
-        if let Err(most) = self.shared.budget.take_agent() {
-            return Answer::Limit(format!(
+        self.shared.budget.take_agent().map_err(|most| {
+            format!(
                 "limit: the run has had {most} agents, and budget.agents allows no more. Do the work yourself"
-            ));
-        }
-        let parent = Some((&self.id, self.depth));
-        let mut entered = Born::record(&self.shared, &mut self.step, &profile, parent, spawn.prompt);
-        self.lend_to(&mut entered.born);
-        let value = subagents::spawned(&entered.born.id, &profile.id);
-        self.on_commit.born.push(entered);
-        Answer::Value(value)
+            )
+        })?;
+        self.progress.spawned += 1;
+        Ok(())
     }
 
     /// The message is delivered with the step that holds this call's result. Until then its receiver cannot end.
@@ -98,11 +112,14 @@ impl Agent {
             return Answer::Refused(why);
         }
         let id = AgentId::new(&send.id);
-        let child = match self.shared.lineages.child(&self.id, &id) {
+        if self.forks.contains(&id) {
+            return Answer::Refused(fork::not_yet(&id));
+        }
+        let child = match self.shared.lineages.child(&self.me.lineage, &id) {
             Ok(child) => child,
             Err(why) => return Answer::Refused(subagents::no_message_to(&send.id, why)),
         };
-        let Some(inbox) = self.shared.lineages.inbox(&id) else {
+        let Some((id, inbox)) = self.shared.lineages.inbox(&id) else {
             return Answer::Refused(ended(&child));
         };
         let inbox = inbox.lock_owned().await;
@@ -111,7 +128,7 @@ impl Agent {
         }
         let n = self.shared.store.next_inbox_number();
         let kind = InboxKind::Message;
-        let item = InboxItem { n, kind, from: Some(self.id.clone()), text: send.message };
+        let item = InboxItem { n, kind, from: Some(self.me.id.clone()), text: send.message };
         self.step.inbox_push(id, item.clone());
         self.on_commit.sent.push((inbox, item));
         Answer::Value(serde_json::json!("sent: it reads this before its next turn"))
@@ -139,11 +156,11 @@ impl Agent {
                 };
         }
         let children: Vec<Child> =
-            ids.iter().filter_map(|id| self.shared.lineages.child(&self.id, id).ok()).collect();
+            ids.iter().filter_map(|id| self.shared.lineages.child(&self.me.lineage, id).ok()).collect();
         // Whoever ended while the slot was waited for counts.
         let open = children.iter().filter(|child| child.ended.is_none()).count();
         let timed_out = was_cut_short && !wait.enough().is_met(open, ids.len());
-        let window = usize::try_from(self.profile.model.context_window).unwrap_or(usize::MAX);
+        let window = usize::try_from(self.me.profile.model.context_window).unwrap_or(usize::MAX);
         let (answer, given) =
             subagents::results(&children, timed_out, window.saturating_mul(ANSWER_BYTES_PER_TOKEN));
         self.shared.lineages.collected(&given);
@@ -155,9 +172,10 @@ impl Agent {
         self.event(Event::AgentState { state: AgentState::Blocked, on: open });
         self.commit().await?;
         self.hibernate();
-        self.shared.slots.block(&self.id);
-        let (woken, door) = match self.shared.lineages.wait(&self.id, ids, wait.enough()) {
-            lineages::Wait::Over => (Woken::End, self.shared.slots.wake(&self.id)),
+        let me = self.me.lineage.clone();
+        self.shared.slots.block(&me);
+        let (woken, door) = match self.shared.lineages.wait(&me, ids, wait.enough()) {
+            lineages::Wait::Over => (Woken::End, self.shared.slots.wake(&me)),
             lineages::Wait::Told(told) => match self.until_told(told, wait.timeout()).await {
                 Some(woken) => woken,
                 None => return Ok(Woken::Stop),
@@ -190,8 +208,9 @@ impl Agent {
             door = &mut told => return door.ok().map(|door| (Woken::End, door)),
             () = deadline => {}
         }
-        if self.shared.lineages.wait_no_longer(&self.id) {
-            return Some((Woken::Deadline, self.shared.slots.wake(&self.id)));
+        let me = &self.me.lineage;
+        if self.shared.lineages.wait_no_longer(me) {
+            return Some((Woken::Deadline, self.shared.slots.wake(me)));
         }
         told.await.ok().map(|door| (Woken::End, door))
     }
@@ -199,7 +218,10 @@ impl Agent {
     /// The children that a wait is for.
     fn named(&self, wait: &Wait) -> Result<Vec<Child>, String> {
         let Some(ids) = &wait.ids else {
-            let children = self.shared.lineages.uncollected(&self.id);
+            let children = self.shared.lineages.uncollected(&self.me.lineage);
+            if let ([], [copy, ..]) = (&children[..], &self.forks[..]) {
+                return Err(fork::not_yet(copy));
+            }
             if children.is_empty() {
                 return Err("there is no subagent whose result you have not been given".into());
             }
@@ -209,18 +231,21 @@ impl Agent {
         let mut seen = BTreeSet::new();
         for id in ids {
             let agent = AgentId::new(id);
-            if !seen.insert(agent.clone()) {
-                continue;
+            if self.forks.contains(&agent) {
+                return Err(fork::not_yet(&agent));
             }
-            let child = self.shared.lineages.child(&self.id, &agent);
-            children.push(child.map_err(|why| subagents::no_result_of(id, why))?);
+            let child = self.shared.lineages.child(&self.me.lineage, &agent);
+            let child = child.map_err(|why| subagents::no_result_of(id, why))?;
+            if seen.insert(child.id.clone()) {
+                children.push(child);
+            }
         }
         Ok(children)
     }
 
     /// After a compaction the window may no longer say who is at work.
     pub(super) async fn remind_of_children(&mut self, turn: Turn) -> Result<(), Stop> {
-        let children = self.shared.lineages.uncollected(&self.id);
+        let children = self.shared.lineages.uncollected(&self.me.lineage);
         if children.is_empty() {
             return Ok(());
         }
@@ -233,7 +258,7 @@ impl Agent {
     }
 
     /// Lets the instances of all modules go; their states stay.
-    fn hibernate(&mut self) {
+    pub(super) fn hibernate(&mut self) {
         self.history.hibernate();
         for held in self.modules.values_mut() {
             held.hibernate();

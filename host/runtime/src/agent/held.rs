@@ -5,6 +5,7 @@
 //! holders, so moving, linking or dropping what is held here is a [`Step::hold`] and a [`Step::let_go`].
 
 use super::shared_module::{Link, Lock, SharedModule, Write};
+use crate::profile::HeldKind;
 use gg_core::{AgentId, ModuleId, ProfileId};
 use gg_modules::{Access, CallError, CallReply, Component, Context, Module, ModuleError, Note, Section};
 use gg_store::{ModuleRecord, Step};
@@ -25,10 +26,38 @@ enum Holding {
 
 /// A module that one agent holds alone.
 struct Own {
-    id: ModuleId,
+    place: Place,
     module: Module,
-    /// The state on record; `None` before the first.
+    /// Another agent held it before.
+    was_handed_over: bool,
+}
+
+/// Where a module that one agent holds alone is on record.
+pub(crate) struct Place {
+    pub(crate) id: ModuleId,
+    /// The state on record; `None` before this holder's first.
     recorded: Option<Arc<[u8]>>,
+}
+
+impl Place {
+    /// The place of a module that its holder has not put on record yet, though another may have.
+    pub(crate) fn new(id: ModuleId) -> Self {
+        Self { id, recorded: None }
+    }
+
+    /// Adds to `step` what of the module is not on record.
+    pub(crate) fn record(&mut self, module: &Module, agent: &AgentId, step: &mut Step) {
+        let state = module.state();
+        // A module shares the bytes of a state that did not change.
+        if self.recorded.as_ref().is_some_and(|recorded| Arc::ptr_eq(recorded, state)) {
+            return;
+        }
+        step.module(record_of(self.id, None, module));
+        if self.recorded.is_none() {
+            step.hold(agent.clone(), self.id);
+        }
+        self.recorded = Some(state.clone());
+    }
 }
 
 /// Why a call on something held did nothing.
@@ -38,6 +67,8 @@ pub(crate) enum HeldError {
     Call(CallError),
     /// What is kept for the workspace could not be read or written.
     Project(String),
+    /// Others hold it too, in another component than its next holder's.
+    Component,
 }
 
 impl From<CallError> for HeldError {
@@ -49,12 +80,29 @@ impl From<CallError> for HeldError {
 impl Held {
     /// A module of the agent's own, which is not on record yet.
     pub(crate) fn own(id: ModuleId, module: Module, access: Access) -> Self {
-        Self { access, holding: Holding::Own(Box::new(Own { id, module, recorded: None })) }
+        Self::of(Own { place: Place::new(id), module, was_handed_over: false }, access)
+    }
+
+    fn of(own: Own, access: Access) -> Self {
+        Self { access, holding: Holding::Own(Box::new(own)) }
     }
 
     /// A part in a module that others hold too. That this agent holds it goes on record elsewhere.
     pub(crate) fn linked(link: Link, access: Access) -> Self {
         Self { access, holding: Holding::Linked(link) }
+    }
+
+    /// How large its state is, in bytes; nothing if others hold it too, for it stays where it is.
+    pub(crate) fn bytes(&self) -> usize {
+        match &self.holding {
+            Holding::Own(own) => own.module.state().len(),
+            Holding::Linked(_) => 0,
+        }
+    }
+
+    /// What its holder may do.
+    pub(crate) fn access(&self) -> Access {
+        self.access
     }
 
     /// What it runs in.
@@ -115,6 +163,14 @@ impl Held {
         }
     }
 
+    /// Whether it is not just as it was opened.
+    pub(crate) fn has_contents(&self) -> bool {
+        match &self.holding {
+            Holding::Own(own) => own.was_handed_over,
+            Holding::Linked(_) => true,
+        }
+    }
+
     /// Lets the instance go, if nobody else uses it; the state stays.
     pub(crate) fn hibernate(&mut self) {
         match &mut self.holding {
@@ -128,7 +184,7 @@ impl Held {
     pub(crate) fn record(&mut self, agent: &AgentId, step: &mut Step) -> Option<Write> {
         match &mut self.holding {
             Holding::Own(own) => {
-                own.record(agent, step);
+                own.place.record(&own.module, agent, step);
                 None
             }
             Holding::Linked(link) => link.record(step),
@@ -149,13 +205,68 @@ impl Held {
         let Self { access, holding } = self;
         let holding = match holding {
             Holding::Own(mut own) => {
-                own.record(agent, step);
-                let module = SharedModule::held_by(agent, own.id, own.module);
+                own.place.record(&own.module, agent, step);
+                let module = SharedModule::held_by(agent, own.place.id, own.module);
                 Holding::Linked(Link::new(module, agent.clone()))
             }
             linked => linked,
         };
         Self { access, holding }
+    }
+
+    /// The same for `next`, an agent that this one becomes: what is in it, in that one's component and under its
+    /// settings. Nothing of this one changes.
+    ///
+    /// A module that others hold as well stays as it is, and only the hold moves: its caps are everybody's.
+    pub(crate) async fn hand_over(
+        &self,
+        agent: &AgentId,
+        next: &AgentId,
+        to: &HeldKind,
+    ) -> Result<Self, HeldError> {
+        let access = to.scope.access();
+        let (id, state) = match &self.holding {
+            Holding::Own(own) => (own.place.id, own.module.state().clone()),
+            Holding::Linked(link) => match link.module().alone(agent).await {
+                Some(state) => (link.module().id(), state),
+                None if link.module().component().sha256() != to.component.sha256() => {
+                    return Err(HeldError::Component);
+                }
+                None => return Ok(Self::linked(Link::new(link.module().clone(), next.clone()), access)),
+            },
+        };
+        let mut module = Module::restore(&to.component, state).await.map_err(CallError::Failed)?;
+        module.transfer(&to.settings).await.map_err(CallError::Failed)?;
+        Ok(Self::of(Own { place: Place::new(id), module, was_handed_over: true }, access))
+    }
+
+    /// One like it, under the new `id`, for a copy of its holder. This one is not asked anything.
+    pub(crate) async fn copy(&self, id: ModuleId) -> Result<Self, ModuleError> {
+        let state = match &self.holding {
+            Holding::Own(own) => own.module.state().clone(),
+            Holding::Linked(link) => link.module().state().await,
+        };
+        let mut module = Module::restore(self.component(), state).await?;
+        module.hibernate();
+        Ok(Self::own(id, module, self.access))
+    }
+
+    /// Its holder no longer holds it, from `step` on.
+    pub(crate) fn let_go(&self, agent: &AgentId, step: &mut Step) {
+        match &self.holding {
+            Holding::Own(own) => {
+                step.let_go(agent.clone(), own.place.id);
+            }
+            Holding::Linked(link) => link.module().let_go(agent, step),
+        }
+    }
+
+    /// Tells the module that nobody holds it any more, if that is so.
+    pub(crate) async fn reset(self) -> Result<(), ModuleError> {
+        match self.holding {
+            Holding::Own(mut own) => own.module.reset().await,
+            Holding::Linked(link) => link.module().reset().await,
+        }
     }
 
     /// The digest of its state in the run's record, with the lock under which it is true. `None` for one whose state
@@ -168,21 +279,6 @@ impl Held {
                 Some((digest, Some(lock)))
             }
         }
-    }
-}
-
-impl Own {
-    fn record(&mut self, agent: &AgentId, step: &mut Step) {
-        let state = self.module.state();
-        // A module shares the bytes of a state that did not change.
-        if self.recorded.as_ref().is_some_and(|recorded| Arc::ptr_eq(recorded, state)) {
-            return;
-        }
-        step.module(record_of(self.id, None, &self.module));
-        if self.recorded.is_none() {
-            step.hold(agent.clone(), self.id);
-        }
-        self.recorded = Some(state.clone());
     }
 }
 

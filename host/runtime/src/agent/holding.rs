@@ -8,7 +8,8 @@ use super::{
     shared_module::{Link, SharedModule, Write},
 };
 use crate::{
-    life::Born,
+    identity::Identity,
+    life::{Begins, Born},
     profile::{HeldKind, ReadyProfile},
     run::Shared,
     scope::Scope,
@@ -17,7 +18,7 @@ use gg_core::{AgentId, Ending, Message, Origin, ProfileId, Turn, window::Keep};
 use gg_modules::{Access, CallError, History, Module, Note, Phase};
 use gg_store::{InboxItem, InboxKind, Step};
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fmt::Display,
     sync::{Arc, Mutex, PoisonError},
 };
@@ -43,47 +44,68 @@ pub(super) struct Opened {
 }
 
 /// Opens the modules of a new agent, and takes its part in those that it holds with others.
-pub(super) async fn open_all(shared: &Shared, born: &Born, lender: &Arc<Lender>) -> Result<Opened, Stop> {
-    let profile = &born.profile;
-    let of_history = &profile.history;
-    let history = History::open(&of_history.component, &of_history.settings, lender.clone())
-        .await
-        .map_err(|error| not_opened(&of_history.kind, error))?;
+pub(super) async fn open_all(
+    shared: &Shared,
+    me: &Identity,
+    links: &BTreeMap<String, Arc<SharedModule>>,
+    lender: &Arc<Lender>,
+) -> Result<Opened, Stop> {
+    let history = open_history(&me.profile.history, lender).await?;
     let mut opened = Opened { history, modules: BTreeMap::new(), notes: Vec::new(), step: Step::new() };
-    for kind in &profile.held {
-        let held = opened.open(shared, born, kind).await?;
-        opened.modules.insert(kind.kind.clone(), held);
+    for kind in &me.profile.held {
+        let fresh = open(shared, me, kind, links.get(&kind.kind)).await?;
+        opened.notes.extend(fresh.note);
+        if let Some(module) = fresh.to_hold {
+            module.hold(&me.id, &mut opened.step);
+        }
+        opened.modules.insert(kind.kind.clone(), fresh.held);
     }
     Ok(opened)
 }
 
-impl Opened {
-    async fn open(&mut self, shared: &Shared, born: &Born, kind: &HeldKind) -> Result<Held, Stop> {
-        let access = kind.scope.access();
-        let module = match kind.scope {
-            Scope::Isolated => None,
-            Scope::Inherited(_) => born.links.get(&kind.kind).cloned(),
-            Scope::Shared { persist } => {
-                let module = shared.profile_modules.get(shared, &born.profile.id, kind, persist).await?;
-                module.hold(&born.id, &mut self.step);
-                Some(module)
-            }
-        };
-        if let Some(module) = module {
-            return Ok(Held::linked(Link::new(module, born.id.clone()), access));
+/// A history with an empty window.
+pub(super) async fn open_history(kind: &HeldKind, lender: &Arc<Lender>) -> Result<History, Stop> {
+    let opened = History::open(&kind.component, &kind.settings, lender.clone()).await;
+    opened.map_err(|error| not_opened(&kind.kind, error))
+}
+
+/// A module as a new agent gets it.
+pub(super) struct Fresh {
+    pub(super) held: Held,
+    /// What its holder should know of it at once, beside what it says itself.
+    pub(super) note: Option<Note>,
+    /// What it is a part in, if that its holder holds it is still to go on record.
+    pub(super) to_hold: Option<Arc<SharedModule>>,
+}
+
+/// Opens a module of a new agent, or takes its part in one that others hold: `link`, if its spawner has one for it.
+pub(super) async fn open(
+    shared: &Shared,
+    me: &Identity,
+    kind: &HeldKind,
+    link: Option<&Arc<SharedModule>>,
+) -> Result<Fresh, Stop> {
+    let access = kind.scope.access();
+    let linked = |module: Arc<SharedModule>| Held::linked(Link::new(module, me.id.clone()), access);
+    match kind.scope {
+        Scope::Inherited(_) if let Some(module) = link => {
+            return Ok(Fresh { held: linked(module.clone()), note: None, to_hold: None });
         }
-        if access == Access::ReadOnly {
-            self.notes.push(Note {
-                title: kind.component.descriptor().title.clone(),
-                body: "You may only read what the agent that spawned you keeps here, and there is no such agent: \
-                       it is empty, and stays so."
-                    .into(),
-            });
+        Scope::Shared { persist } => {
+            let module = shared.profile_modules.get(shared, &me.profile.id, kind, persist).await?;
+            return Ok(Fresh { held: linked(module.clone()), note: None, to_hold: Some(module) });
         }
-        let module = Module::open(&kind.component, &kind.settings).await;
-        let module = module.map_err(|error| not_opened(&kind.kind, error))?;
-        Ok(Held::own(shared.store.next_module_id(), module, access))
+        Scope::Isolated | Scope::Inherited(_) => {}
     }
+    let note = (access == Access::ReadOnly).then(|| Note {
+        title: kind.component.descriptor().title.clone(),
+        body: "You may only read what the agent that spawned you lends you, and you were lent nothing: it is empty, and \
+               stays so."
+            .into(),
+    });
+    let module = Module::open(&kind.component, &kind.settings).await;
+    let module = module.map_err(|error| not_opened(&kind.kind, error))?;
+    Ok(Fresh { held: Held::own(shared.store.next_module_id(), module, access), note, to_hold: None })
 }
 
 fn not_opened(kind: &str, why: impl Display) -> Stop {
@@ -137,28 +159,36 @@ async fn make(
 }
 
 impl Agent {
-    /// Puts into the new window what its agent should know at once of what it was given.
-    pub(super) async fn open_window(&mut self, mut notes: Vec<Note>) -> Result<(), Stop> {
-        let context = self.context(Turn(0), Phase::Now);
+    /// Puts into the window what its new agent should know at once: of what is in the modules of these kinds, as they
+    /// say, and `notes`.
+    pub(super) async fn open_window(
+        &mut self,
+        turn: Turn,
+        mut notes: Vec<Note>,
+        kinds: &[String],
+        keep: Keep,
+    ) -> Result<(), Stop> {
+        let context = self.context(turn, Phase::Now);
         let mut failed = Vec::new();
-        for (kind, held) in self.modules.iter_mut().filter(|(_, held)| held.shared().is_some()) {
+        let asked = |(kind, held): &(&String, &mut Held)| kinds.contains(kind) && held.has_contents();
+        for (kind, held) in self.modules.iter_mut().filter(asked) {
             match held.opening(&context).await {
                 Ok(more) => notes.extend(more),
                 Err(error) => failed.push((kind.clone(), error)),
             }
         }
         for (kind, error) in failed {
-            self.module_failed(Turn(0), &kind, &error);
+            self.module_failed(turn, &kind, &error);
         }
         let messages = notes.into_iter().map(|note| {
             let text = format!("{}\n{}", note.title, note.body);
-            (Message::user(self.shared.store.next_message_id(), Origin::Opening, text), Keep::Pinned)
+            (Message::user(self.shared.store.next_message_id(), Origin::Opening, text), keep)
         });
         let messages: Vec<_> = messages.collect();
         if messages.is_empty() {
             return Ok(());
         }
-        self.append(Turn(0), messages).await
+        self.append(turn, messages).await
     }
 
     /// Whether an agent of this profile can take its part in what this one holds.
@@ -177,13 +207,14 @@ impl Agent {
     /// Gives a new agent its part in what its profile wants of its spawner. It holds it from this step on, before it
     /// first runs: its spawner may have ended by then.
     pub(super) fn lend_to(&mut self, born: &mut Born) {
-        let kinds: Vec<String> = self.lent_to(&born.profile).map(|(kind, _)| kind.kind.clone()).collect();
+        let Begins::Fresh { links, .. } = &mut born.begins else { return };
+        let kinds: Vec<String> = self.lent_to(&born.me.profile).map(|(kind, _)| kind.kind.clone()).collect();
         for kind in kinds {
             let Some(held) = self.modules.remove(&kind) else { continue };
-            let held = held.shareable(&self.id, &mut self.step);
+            let held = held.shareable(&self.me.id, &mut self.step);
             if let Some(module) = held.shared() {
-                module.hold(&born.id, &mut self.step);
-                born.links.insert(kind.clone(), module.clone());
+                module.hold(&born.me.id, &mut self.step);
+                links.insert(kind.clone(), module.clone());
             }
             self.modules.insert(kind, held);
         }
@@ -196,15 +227,8 @@ impl Agent {
 
     /// Adds to the step what of the modules is not on record. See [`Held::record`] for what comes back.
     pub(super) fn record_modules(&mut self) -> Vec<Write> {
-        let history = self.history.module();
-        if !self.history_recorded.as_ref().is_some_and(|recorded| Arc::ptr_eq(recorded, history.state())) {
-            self.step.module(super::held::record_of(self.history_id, None, history));
-            if self.history_recorded.is_none() {
-                self.step.hold(self.id.clone(), self.history_id);
-            }
-            self.history_recorded = Some(history.state().clone());
-        }
-        self.modules.values_mut().filter_map(|held| held.record(&self.id, &mut self.step)).collect()
+        self.history_place.record(self.history.module(), &self.me.id, &mut self.step);
+        self.modules.values_mut().filter_map(|held| held.record(&self.me.id, &mut self.step)).collect()
     }
 
     /// Tells the other holders of what this agent changed, with this step. Their inboxes stay locked until it is
@@ -212,12 +236,15 @@ impl Agent {
     pub(super) async fn pass_notices(&mut self) {
         let mut texts: BTreeMap<AgentId, Vec<String>> = BTreeMap::new();
         for (others, text) in self.modules.values_mut().filter_map(Held::take_notices) {
-            for other in others {
+            // Each lineage is told once, also one that is about to become another agent.
+            let others: BTreeSet<AgentId> =
+                others.iter().filter_map(|other| Some(self.shared.lineages.inbox(other)?.0)).collect();
+            for other in others.into_iter().filter(|other| *other != self.me.lineage) {
                 texts.entry(other).or_default().push(text.clone());
             }
         }
         for (agent, texts) in texts {
-            let Some(inbox) = self.shared.lineages.inbox(&agent) else { continue };
+            let Some((_, inbox)) = self.shared.lineages.inbox(&agent) else { continue };
             let inbox = inbox.lock_owned().await;
             let waiting = inbox.items.iter().filter(|item| item.kind == InboxKind::Notice).count();
             if inbox.closed || waiting > MAX_NOTICES {
@@ -228,7 +255,7 @@ impl Agent {
                 _ => gg_core::text::cut_saying_so(texts.join("\n"), NOTICE_BYTES),
             };
             let n = self.shared.store.next_inbox_number();
-            let item = InboxItem { n, kind: InboxKind::Notice, from: Some(self.id.clone()), text };
+            let item = InboxItem { n, kind: InboxKind::Notice, from: Some(self.me.id.clone()), text };
             self.step.inbox_push(agent, item.clone());
             self.on_commit.sent.push((inbox, item));
         }
@@ -237,7 +264,7 @@ impl Agent {
     /// Lets go of what it holds with others, with this step; what is its own alone stays on record as it was last.
     pub(super) fn let_go_of_links(&mut self) {
         for module in self.modules.values().filter_map(Held::shared) {
-            module.let_go(&self.id, &mut self.step);
+            module.let_go(&self.me.id, &mut self.step);
         }
         self.modules.retain(|_, held| held.shared().is_none());
     }
@@ -249,6 +276,9 @@ impl Display for HeldError {
             Self::Call(CallError::Failed(error)) => error.fmt(f),
             Self::Call(CallError::Refused(why)) => f.write_str(why),
             Self::Project(why) => write!(f, "its state is kept for the workspace, and {why}"),
+            Self::Component => {
+                f.write_str("others hold it too, and the next agent has another component for it")
+            }
         }
     }
 }

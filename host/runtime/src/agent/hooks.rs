@@ -70,7 +70,7 @@ impl Agent {
     /// and goes on while it has turns left. No hook is asked about other endings, which cannot be helped.
     pub(super) async fn ask_before_end(&mut self, ending: Ending) -> Result<Option<Ending>, StoreError> {
         let is_declared = matches!(ending, Ending::Text { .. } | Ending::Finished { .. });
-        let is_hooked = self.profile.hooks.has(HookPoint::BeforeEnd, None);
+        let is_hooked = self.me.profile.hooks.has(HookPoint::BeforeEnd, None);
         if !is_declared || !is_hooked || self.leash.pulled().is_some() {
             return Ok(Some(ending));
         }
@@ -103,7 +103,7 @@ impl Agent {
         plans: &[Plan],
     ) -> Vec<usize> {
         step.filter(|at| !matches!(plans[*at], Plan::Refuse(_)))
-            .filter(|at| self.profile.hooks.has(on, Some(&calls[*at].name)))
+            .filter(|at| self.me.profile.hooks.has(on, Some(&calls[*at].name)))
             .collect()
     }
 
@@ -133,10 +133,10 @@ impl Agent {
 
     fn asker(&self, turn: Turn) -> Asker {
         Asker {
-            profile: self.profile.clone(),
+            profile: self.me.profile.clone(),
             shared: self.shared.clone(),
             leash: self.leash.clone(),
-            agent: self.id.clone(),
+            agent: self.me.id.clone(),
             turn,
         }
     }

@@ -41,8 +41,8 @@ impl Agent {
         for (kind, error) in failed {
             self.module_failed(turn, &kind, &error);
         }
-        let mut prompt = self.profile.prompt.trim_end().to_owned();
-        let mut room = self.profile.model.context_window as usize * MODULES_SHARE_BYTES;
+        let mut prompt = self.me.profile.prompt.trim_end().to_owned();
+        let mut room = self.me.profile.model.context_window as usize * MODULES_SHARE_BYTES;
         for section in sections {
             let text = format!("\n\n## {}\n{}", section.title, section.body.trim_end());
             // A module must not fill the window of its own agent before a word is said.
@@ -72,26 +72,26 @@ impl Agent {
 
     fn how_it_works(&self) -> String {
         let mut lines = Vec::new();
-        if self.profile.workspace.is_some() {
+        if self.me.profile.workspace.is_some() {
             lines
                 .push("Paths are relative to the root of your workspace; nothing outside it can be reached.");
         }
-        if self.profile.tool(shell::CALL).is_some() {
+        if self.me.profile.tool(shell::CALL).is_some() {
             lines.push(
                 "Commands run in the root of your workspace, each in a shell of its own: a `cd` or a variable \
                  lasts for one `run_command`, and so does what it starts in the background.",
             );
         }
-        if self.profile.tool(subagents::WAIT).is_some() {
+        if self.me.profile.tool(subagents::WAIT).is_some() {
             lines.push(
                 "Your subagents work in the same workspace as you: give them briefs that do not overlap, and \
                  collect their results before you end.",
             );
         }
-        if self.profile.tool(compact::CALL).is_some() {
+        if self.me.profile.tool(compact::CALL).is_some() {
             lines.push("When this conversation grows long, `compact` summarises its older part.");
         }
-        if self.profile.tool(finish::CALL).is_some() {
+        if self.me.profile.tool(finish::CALL).is_some() {
             lines.push(
                 "When the work is done, or cannot be done, call `finish`. A reply without any call ends \
                  your work too, and its text is your answer.",

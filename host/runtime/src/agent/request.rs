@@ -18,10 +18,10 @@ impl Agent {
     /// The room that the model leaves for messages, beside the prompt and the calls of this turn.
     pub(super) async fn room(&mut self, turn: Turn) -> Room {
         let system = self.system_prompt(turn).await;
-        let fixed = tokens::of_bytes(system.len()) + self.profile.offered_tokens;
+        let fixed = tokens::of_bytes(system.len()) + self.me.profile.offered_tokens;
         Room {
-            context_window: u64::from(self.profile.model.context_window),
-            max_output: u64::from(self.profile.model.max_output),
+            context_window: u64::from(self.me.profile.model.context_window),
+            max_output: u64::from(self.me.profile.model.max_output),
             fixed: self.progress.calibration.apply(fixed),
         }
     }
@@ -31,11 +31,16 @@ impl Agent {
     pub(super) async fn ask(&mut self, turn: Turn) -> Result<Reply, Stop> {
         match self.ask_once(turn).await? {
             Ok(reply) => Ok(reply),
-            Err(ModelError::ContextTooLong { .. }) if self.profile.compaction.is_some() => {
+            Err(error @ ModelError::ContextTooLong { .. }) if self.me.profile.compaction.is_some() => {
                 match self.compact(turn, CompactionReason::TooLong).await {
                     Ok(()) => {}
                     Err(super::compaction::CompactError::Stop(stop)) => return Err(stop),
-                    Err(super::compaction::CompactError::Not(why)) => return Err(self.fail(turn, why)),
+                    Err(super::compaction::CompactError::Not(why)) => {
+                        return Err(self.fail(
+                            turn,
+                            format_args!("{error}; and the window could not be made shorter: {why}"),
+                        ));
+                    }
                 }
                 self.ask_once(turn).await?.map_err(|error| self.model_failed(turn, &error))
             }
@@ -53,24 +58,24 @@ impl Agent {
         let ids: Vec<_> = entries.iter().map(|entry| entry.id).collect();
         let messages = self.shared.store.messages(&ids).await?;
         let raw =
-            tokens::of_bytes(system.len()) + self.profile.offered_tokens + self.history.window().tokens();
+            tokens::of_bytes(system.len()) + self.me.profile.offered_tokens + self.history.window().tokens();
         let request = Request {
-            agent: self.id.clone(),
-            profile: self.profile.id.clone(),
+            agent: self.me.id.clone(),
+            profile: self.me.profile.id.clone(),
             turn,
             purpose: Purpose::Turn,
             system,
             messages,
-            calls: self.profile.offered().clone(),
-            max_output: self.profile.model.max_output,
-            parameters: self.profile.model.parameters.clone(),
-            model: self.profile.model.name.clone(),
+            calls: self.me.profile.offered().clone(),
+            max_output: self.me.profile.model.max_output,
+            parameters: self.me.profile.model.parameters.clone(),
+            model: self.me.profile.model.name.clone(),
         };
-        let shown = Shown { agent: self.id.clone(), store: self.shared.store.clone() };
+        let shown = Shown { agent: self.me.id.clone(), store: self.shared.store.clone() };
         let reply = tokio::select! {
             biased;
             ending = self.leash.wait() => return Err(Stop::End(ending)),
-            reply = self.profile.model.client.complete(&request, &shown) => reply,
+            reply = self.me.profile.model.client.complete(&request, &shown) => reply,
         };
         let attempts = match &reply {
             Ok(reply) => reply.attempts,
@@ -100,9 +105,9 @@ impl Agent {
             ..Usage::default()
         };
         let usage = reply.usage.unwrap_or(estimate);
-        let binding = match (&self.profile.compaction, purpose) {
+        let binding = match (&self.me.profile.compaction, purpose) {
             (Some((_, summarizer)), Purpose::Summary) => summarizer,
-            _ => &self.profile.model,
+            _ => &self.me.profile.model,
         };
         if purpose == Purpose::Turn
             && let Some(reported) = reply.usage
@@ -115,7 +120,7 @@ impl Agent {
             Event::Usage { cost, .. } => *cost,
             _ => None,
         };
-        self.shared.rollup.add(&self.profile.id, &self.profile.model.name, |sums| {
+        self.shared.rollup.add(&self.me.profile.id, &self.me.profile.model.name, |sums| {
             sums.requests += 1;
             sums.usage += usage;
             if let Some(gg_core::Cost(more)) = cost {

@@ -11,13 +11,14 @@ use gg_core::{
 use gg_modules::CallError;
 
 impl Agent {
-    /// Applies a turn's declarations in the order that `gg_core::turn::settle` gives, then looks for a loop.
+    /// Applies a turn's declarations in the order that `gg_core::turn::settle` gives, then looks for a loop. The answer
+    /// is whom the agent has become, if it has.
     pub(super) async fn settle(
         &mut self,
         turn: Turn,
         calls: &[Call],
         declarations: Vec<Declaration>,
-    ) -> Result<(), Stop> {
+    ) -> Result<Option<Box<Self>>, Stop> {
         let settlement = settle(declarations);
         let mut notices = Vec::new();
         for (kind, call) in &settlement.module_calls {
@@ -43,12 +44,32 @@ impl Agent {
                 Err(CompactError::Not(why)) => notices.push(format!("compact was not done: {why}")),
             }
         }
+        if !settlement.forks.is_empty() || settlement.succession.is_some() {
+            // Whatever a module holds is on record before it is copied or handed over.
+            self.commit().await?;
+        }
+        if !settlement.forks.is_empty() {
+            notices.extend(Box::pin(self.fork_all(turn, settlement.forks)).await?);
+        }
         if let Some(ending) = settlement.ending {
+            if settlement.gave_up_succession {
+                notices.push("The succession that you asked for was given up for the ending.".into());
+            }
+            // Should the ending be refused, the agent goes on and reads them.
+            for notice in notices {
+                self.notice(turn, notice).await?;
+            }
             self.commit_rest().await?;
             return Err(Stop::End(ending));
         }
         self.check_cancelled()?;
-        let verdict = self.progress.loop_detector.turn(calls, self.profile.loop_repeats);
+        if let Some(succession) = settlement.succession {
+            match Box::pin(self.become_another(turn, succession, &notices)).await? {
+                Ok(next) => return Ok(Some(next)),
+                Err(why) => notices.push(why),
+            }
+        }
+        let verdict = self.progress.loop_detector.turn(calls, self.me.profile.loop_repeats);
         match verdict {
             Verdict::Go => {}
             Verdict::Nudge { repeats } => {
@@ -67,7 +88,8 @@ impl Agent {
         for notice in notices {
             self.notice(turn, notice).await?;
         }
-        self.commit_rest().await
+        self.commit_rest().await?;
+        Ok(None)
     }
 }
 

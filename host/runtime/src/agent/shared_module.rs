@@ -119,6 +119,41 @@ impl SharedModule {
         &self.component
     }
 
+    /// Whether it is the one that all agents of this profile have.
+    pub(crate) fn is_of_profile(&self, profile: &ProfileId) -> bool {
+        match &self.home {
+            Home::Run(owner) => owner.as_ref() == Some(profile),
+            Home::Project { profile: owner, .. } => owner == profile,
+        }
+    }
+
+    /// Its id in the run.
+    pub(crate) fn id(&self) -> ModuleId {
+        self.id
+    }
+
+    /// What is in it, as it is on record.
+    pub(crate) async fn state(&self) -> Arc<[u8]> {
+        self.content.lock().await.module.state().clone()
+    }
+
+    /// What is in it, if `agent` alone holds it and it is no profile's.
+    pub(crate) async fn alone(&self, agent: &AgentId) -> Option<Arc<[u8]>> {
+        let is_alone = {
+            let holders = self.holders();
+            matches!(self.home, Home::Run(None)) && holders.on_record.iter().eq([agent])
+        };
+        if is_alone { Some(self.state().await) } else { None }
+    }
+
+    /// Tells the module that nobody holds it any more, if that is so.
+    pub(crate) async fn reset(&self) -> Result<(), ModuleError> {
+        if matches!(self.home, Home::Run(None)) && self.holders().on_record.is_empty() {
+            return self.content.lock().await.module.reset().await;
+        }
+        Ok(())
+    }
+
     /// Whether its state is kept with the project.
     pub(crate) fn is_of_the_project(&self) -> bool {
         matches!(self.home, Home::Project { .. })

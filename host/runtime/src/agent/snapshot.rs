@@ -11,6 +11,8 @@ pub struct AgentSnapshot {
     pub dir: PathBuf,
     /// The agent.
     pub agent: AgentId,
+    /// The first of those that it goes on from, which its inbox belongs to; itself, if it goes on from nobody.
+    pub lineage: AgentId,
     /// The messages of its window, in order.
     pub window: Vec<MessageId>,
     /// The SHA-256 digest, in hexadecimal, of each module's state, by kind. Those whose state is kept for the

@@ -11,12 +11,22 @@ use gg_store::{AgentStatus, InboxItem, InboxKind, StoreError};
 /// Empty replies in a row that are answered with a nudge; the next one ends the agent.
 const MAX_EMPTY_REPLIES: u32 = 2;
 
+/// What an agent's work came to.
+pub(crate) enum Lived {
+    /// It has ended so, which is on record.
+    Ended(Ended),
+    /// It has become this one, which is on record.
+    Became(Box<Agent>),
+}
+
 impl Agent {
-    /// Lets the agent work until it ends, and records how. Fails only if the record cannot be written.
-    pub(crate) async fn live(mut self) -> Result<Ended, StoreError> {
+    /// Lets the agent work until it ends or becomes another, and records how. Fails only if the record cannot be
+    /// written.
+    pub(crate) async fn live(mut self) -> Result<Lived, StoreError> {
         let ended = loop {
             match self.turn().await {
-                Ok(()) => {}
+                Ok(None) => {}
+                Ok(Some(next)) => return Ok(Lived::Became(next)),
                 Err(Stop::Store(error)) => return Err(error),
                 Err(Stop::End(ending)) => {
                     let declared = self.progress.declared.take();
@@ -34,6 +44,7 @@ impl Agent {
         };
         self.event(Event::AgentEnded {
             ending: ended.ending.clone(),
+            state: ended.state.clone(),
             turns: self.progress.turns,
             usage: self.progress.spend.usage,
             cost: self.progress.spend.cost,
@@ -42,9 +53,9 @@ impl Agent {
         });
         self.let_go_of_links();
         match self.commit_as(AgentStatus::Ended(ended.ending.clone())).await {
-            Ok(()) => Ok(ended),
+            Ok(()) => Ok(Lived::Ended(ended)),
             Err(Stop::Store(error)) => Err(error),
-            Err(Stop::End(other)) => Ok(Ended { ending: other, ..ended }),
+            Err(Stop::End(other)) => Ok(Lived::Ended(Ended { ending: other, ..ended })),
         }
     }
 
@@ -53,7 +64,7 @@ impl Agent {
     async fn has_something_to_read(&mut self) -> bool {
         let mut inbox = self.inbox.lock().await;
         let is_unread = inbox.items.iter().any(|item| item.kind == InboxKind::Message);
-        let goes_on = is_unread && self.progress.turns < self.profile.max_turns;
+        let goes_on = is_unread && self.turns() < self.me.profile.max_turns;
         inbox.closed = !goes_on;
         goes_on
     }
@@ -63,26 +74,48 @@ impl Agent {
         let said = std::mem::take(&mut self.said);
         let has_words = ending.text().is_none() && !said.is_empty();
         let unread = self.inbox.lock().await.close();
-        Ended { ending, said: has_words.then_some(said), unread }
+        Ended { ending, said: has_words.then_some(said), state: self.me.state(), unread }
     }
 
-    async fn turn(&mut self) -> Result<(), Stop> {
-        self.check_cancelled()?;
-        if self.progress.turns >= self.profile.max_turns {
-            return Err(Stop::End(Ending::TurnLimit { limit: self.profile.max_turns }));
+    /// Whether this is the first turn of an agent that goes on from another.
+    pub(super) fn is_opening(&self, turn: Turn) -> bool {
+        self.progress.opening == Some(turn)
+    }
+
+    fn next_turn(&self) -> Result<Turn, Stop> {
+        if let Some(first) = self.progress.opening.filter(|first| *first > self.progress.last_turn) {
+            return Ok(first);
         }
-        agent_may_go_on(&self.profile.budget, self.progress.turns, &self.progress.spend)
-            .map_err(Stop::End)?;
-        self.shared.budget.take_turn().map_err(Stop::End)?;
         let last = self.history.window().turn.max(self.progress.last_turn);
-        let turn = last.next();
-        if turn == last {
-            return Err(self.fail(turn, "the history module counts more turns than there can be"));
+        match last.next() {
+            turn if turn == last => {
+                Err(self.fail(turn, "the history module counts more turns than there can be"))
+            }
+            turn => Ok(turn),
         }
+    }
+
+    /// The turns that `maxTurns` counts: those of this profile, also of earlier incarnations.
+    fn turns(&self) -> u32 {
+        self.progress.turns_of(&self.me.profile.id)
+    }
+
+    /// One turn. The answer is whom the agent has become, if it has.
+    async fn turn(&mut self) -> Result<Option<Box<Self>>, Stop> {
+        self.check_cancelled()?;
+        let profile = self.me.profile.clone();
+        if self.turns() >= profile.max_turns {
+            return Err(Stop::End(Ending::TurnLimit { limit: profile.max_turns }));
+        }
+        let spend = self.progress.spend_of(&profile.id);
+        agent_may_go_on(&profile.budget, self.turns(), &spend).map_err(Stop::End)?;
+        self.shared.budget.take_turn().map_err(Stop::End)?;
+        let turn = self.next_turn()?;
         self.progress.last_turn = turn;
         self.progress.turns += 1;
         self.lender.turn(turn);
-        self.shared.rollup.add(&self.profile.id, &self.profile.model.name, |sums| sums.turns += 1);
+        self.shared.rollup.add(&self.me.profile.id, &self.me.profile.model.name, |sums| sums.turns += 1);
+        self.state_window().await?;
         self.event(Event::TurnStarted { turn });
         self.drain_inbox(turn).await?;
         // Committed before the model is asked, so that whoever watches sees the turn while it thinks.
@@ -99,7 +132,8 @@ impl Agent {
             self.said = gg_core::text::cut_saying_so(text.clone(), MAX_RESULT_BYTES);
         }
         if calls.is_empty() {
-            return Box::pin(self.reply_without_calls(turn, message, text, &reply.stop)).await;
+            Box::pin(self.reply_without_calls(turn, message, text, &reply.stop)).await?;
+            return Ok(None);
         }
         self.progress.empty_replies = 0;
         self.progress.unfinished_text.clear();
@@ -110,13 +144,14 @@ impl Agent {
         let lent = self.record_message(message, entry);
         self.commit().await?;
 
+        self.forks.clear();
         let (results, declarations) = self.run_calls(turn, &calls).await?;
         let results = Message::results(self.shared.store.next_message_id(), results);
         let entry = gg_core::Entry::of(&results, turn, gg_core::tokens::of_message(&results), Keep::Foldable);
         let answered = self.record_message(results, entry);
         self.append_lent(turn, vec![lent, answered]).await?;
         self.progress.open_reply = None;
-        self.step.declarations(self.id.clone(), turn, declarations.clone());
+        self.step.declarations(self.me.id.clone(), turn, declarations.clone());
         self.commit().await?;
         Box::pin(self.settle(turn, &calls, declarations)).await
     }
@@ -188,7 +223,10 @@ impl Agent {
         let Some(last) = inbox.items.back().map(|item| item.n) else {
             return Ok(());
         };
-        let items: Vec<&InboxItem> = inbox.items.iter().collect();
+        // What was told of memories that the agent before this one held says nothing to one that holds none.
+        let holds_with_others = self.modules.values().any(|held| held.shared().is_some());
+        let is_for_it = |item: &&InboxItem| item.kind == InboxKind::Message || holds_with_others;
+        let items: Vec<&InboxItem> = inbox.items.iter().filter(is_for_it).collect();
         // Notices that come together are one message: a busy holder makes many.
         let together = items.chunk_by(|one, next| one.kind == next.kind && one.kind == InboxKind::Notice);
         let messages = together
@@ -199,7 +237,7 @@ impl Agent {
             })
             .collect();
         self.append(turn, messages).await?;
-        self.step.inbox_drain(self.id.clone(), last);
+        self.step.inbox_drain(self.me.lineage.clone(), last);
         inbox.items.clear();
         Ok(())
     }
@@ -214,9 +252,13 @@ impl Agent {
     async fn fit_window(&mut self, turn: Turn) -> Result<(), Stop> {
         let room = self.room(turn).await;
         let tokens = self.window_tokens();
-        if let Some((params, _)) = &self.profile.compaction
-            && room.is_over(tokens, params.threshold)
-        {
+        let threshold = self.me.profile.compaction.as_ref().map(|(params, _)| params.threshold);
+        let is_over = threshold.is_some_and(|threshold| room.is_over(tokens, threshold));
+        if !is_over {
+            self.progress.compact_again_over = 0;
+        }
+        // One that does not fit is tried whatever failed before: the agent cannot go on otherwise.
+        if is_over && (tokens > self.progress.compact_again_over || room.is_over(tokens, 1.0)) {
             match self.compact(turn, CompactionReason::Threshold).await {
                 Ok(()) => {}
                 Err(super::compaction::CompactError::Stop(stop)) => return Err(stop),
@@ -229,7 +271,7 @@ impl Agent {
         let room = self.room(turn).await;
         let tokens = self.window_tokens();
         if room.is_over(tokens, 1.0) {
-            let how = if self.profile.compaction.is_some() {
+            let how = if self.me.profile.compaction.is_some() {
                 "compaction could not make it smaller; use a model with a larger contextWindow"
             } else {
                 "enable the capability `compaction`, or use a model with a larger contextWindow"

@@ -51,14 +51,10 @@ const MIN_ROOM: u64 = 64;
 /// One request that was made for a summary, for the record.
 pub(crate) struct SummaryRequest {
     pub(crate) system: String,
-    pub(crate) reply: Reply,
+    pub(crate) attempts: u32,
+    /// What came back, which may be no summary and has its price all the same; absent if nothing did.
+    pub(crate) reply: Option<Reply>,
     pub(crate) raw_estimate: u64,
-}
-
-/// A summary, and the requests it took.
-pub(crate) struct Summarised {
-    pub(crate) text: String,
-    pub(crate) requests: Vec<SummaryRequest>,
 }
 
 /// Why there is no summary.
@@ -83,13 +79,15 @@ pub(crate) struct Asker {
 }
 
 /// Summarises messages with `model`, in as many pieces as its window makes necessary: each request carries
-/// the summary so far and the next piece, and fits.
+/// the summary so far and the next piece, and fits. Each request is put into `requests` as it is answered, so that
+/// it is known of also where there is no summary in the end, or nobody waits for one any more.
 pub(crate) async fn summarise(
     asker: &Asker,
     model: &ModelBinding,
     calibration: &Calibration,
     messages: &[Arc<Message>],
-) -> Result<Summarised, SummaryError> {
+    requests: &mut Vec<SummaryRequest>,
+) -> Result<String, SummaryError> {
     let instructions = calibration.apply(tokens::of_bytes(SYSTEM.len() + 512));
     let room = u64::from(model.context_window).saturating_sub(instructions);
     // The summary is written once and read once more, with the next piece: both must leave room for the piece.
@@ -103,7 +101,6 @@ pub(crate) async fn summarise(
     let sizes: Vec<u64> = chunks.iter().map(|chunk| tokens::of_bytes(chunk.len())).collect();
     let pieces = pieces(&sizes, raw_room);
     let mut summary = String::new();
-    let mut requests = Vec::new();
     for (at, piece) in pieces.iter().enumerate() {
         let text = prompt(&summary, &chunks[piece.clone()], at, pieces.len());
         let request = Request {
@@ -120,17 +117,19 @@ pub(crate) async fn summarise(
         };
         let raw_estimate = tokens::of_bytes(SYSTEM.len())
             + request.messages.iter().map(|m| u64::from(tokens::of_message(m))).sum::<u64>();
-        let reply = model.client.complete(&request, &Silent).await?;
-        let answer = Message::reply(MessageId(0), reply.parts.clone()).text();
+        let answer = model.client.complete(&request, &Silent).await;
+        let (system, reply) = (request.system, answer.as_ref().ok().cloned());
+        let attempts = answer.as_ref().map_or_else(ModelError::attempts, |reply| reply.attempts);
+        requests.push(SummaryRequest { system, attempts, reply, raw_estimate });
+        let answer = Message::reply(MessageId(0), answer?.parts).text();
         if answer.trim().is_empty() {
             return Err(SummaryError::Empty);
         }
         // The summary so far goes into the next request, so it is held to the size it was asked in.
         let most = max_output.saturating_mul(BYTES_PER_TOKEN + 1) as usize;
         summary = text::cut_saying_so(answer.trim().to_owned(), most);
-        requests.push(SummaryRequest { system: request.system, reply, raw_estimate });
     }
-    Ok(Summarised { text: summary, requests })
+    Ok(summary)
 }
 
 /// The messages as texts of at most `max_bytes` each, in order. A longer message is split, never lost.

@@ -123,11 +123,18 @@ fn spec(name: &str, description: &str, properties: Value, required: &[&str], eff
     }
 }
 
-/// Tells the one who spawns which agents there are, and when to reach for each.
-pub(crate) fn with_roster(mut spec: CallSpec, profile: &Profile, configuration: &Configuration) -> CallSpec {
-    if spec.name != SPAWN {
-        return spec;
-    }
+/// The call, as it is offered to agents of `profile`.
+pub(crate) fn with_roster(spec: CallSpec, profile: &Profile, configuration: &Configuration) -> CallSpec {
+    if spec.name == SPAWN { naming_the_roster(spec, profile, configuration) } else { spec }
+}
+
+/// Tells whoever reads of a call, whose argument `agent` is one of its roster, which agents there are, and when to reach
+/// for each.
+pub(crate) fn naming_the_roster(
+    mut spec: CallSpec,
+    profile: &Profile,
+    configuration: &Configuration,
+) -> CallSpec {
     spec.description.push_str("\nThe agents:");
     let mut ids = Vec::new();
     for entry in profile.spawnable() {
@@ -246,7 +253,7 @@ pub(crate) fn no_message_to(id: &str, why: Stranger) -> String {
 }
 
 fn unknown(id: &str) -> String {
-    format!("there is no agent {id:?}; use an id that {SPAWN} gave you")
+    format!("there is no agent {id:?}; use an id that you were given when you put it to work")
 }
 
 /// What a wait answers: the results there are, and who is still at work. The second part says whose results are in
@@ -305,6 +312,9 @@ fn result(child: &Child, ended: &Ended, room: usize) -> Value {
             cut(&mut said, left / 2);
             value.insert("text".into(), Value::String(said));
         }
+        if let Some(state) = &ended.state {
+            value.insert("state".into(), json!(state));
+        }
         if ended.unread > 0 {
             value.insert("unreadMessages".into(), json!(ended.unread));
         }
@@ -328,7 +338,7 @@ mod tests {
     use std::sync::Arc;
 
     fn child(n: u64, ended: Option<Ending>) -> Child {
-        let ended = ended.map(|ending| Arc::new(Ended { ending, said: None, unread: 0 }));
+        let ended = ended.map(|ending| Arc::new(Ended { ending, said: None, state: None, unread: 0 }));
         Child { id: AgentId::nth(n), profile: "reader".into(), ended }
     }
 

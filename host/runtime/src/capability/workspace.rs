@@ -97,9 +97,28 @@ struct Root {
     /// The ignore rules of a repository that this directory is a part of.
     enclosing: Option<Arc<Rules>>,
     limits: WorkspaceLimits,
+    writing: Arc<Mutex<()>>,
+}
+
+/// The directory that the agents of a run work in, whichever workspaces their profiles open over it.
+#[derive(Clone, Debug)]
+pub(crate) struct Site {
+    root: PathBuf,
     /// Held from reading a file to replacing it, so that two agents' edits of one file cannot lose one
     /// another.
-    writing: Mutex<()>,
+    writing: Arc<Mutex<()>>,
+}
+
+impl Site {
+    /// The directory `root`. A run makes one of these: two would not know of each other's edits.
+    pub(crate) fn new(root: &Path) -> Self {
+        Self { root: root.to_owned(), writing: Arc::default() }
+    }
+
+    /// The directory.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
 }
 
 /// Why a call was not answered with what it asked for.
@@ -114,11 +133,12 @@ enum Problem {
 }
 
 impl Workspace {
-    /// Opens the directory `root`, which must exist.
+    /// Opens the directory of `site`, which must exist.
     ///
     /// # Errors
     /// Where it is missing, not a directory, or cannot be opened.
-    pub(crate) fn open(root: &Path, limits: WorkspaceLimits) -> Result<Self, WorkspaceError> {
+    pub(crate) fn open(site: &Site, limits: WorkspaceLimits) -> Result<Self, WorkspaceError> {
+        let root = site.root();
         let explain = |source: io::Error| explain(root, source);
         let canonical = root.canonicalize().map_err(explain)?;
         let given = std::path::absolute(root).map_err(explain)?;
@@ -129,7 +149,7 @@ impl Workspace {
             names: [canonical, given],
             enclosing,
             limits,
-            writing: Mutex::new(()),
+            writing: site.writing.clone(),
         })))
     }
 
@@ -215,7 +235,7 @@ mod tests {
     #[test]
     fn says_why_a_root_will_not_do() {
         let files = Fixture::new(&[("file", "")]);
-        let open = |name: &str| Workspace::open(&files.path(name), fixture::LIMITS).map(|_| ());
+        let open = |name: &str| Workspace::open(&Site::new(&files.path(name)), fixture::LIMITS).map(|_| ());
         assert!(matches!(open("none"), Err(WorkspaceError::Missing(_))));
         assert!(matches!(open("file"), Err(WorkspaceError::NotADirectory(_))));
     }

@@ -43,6 +43,7 @@ fn nth_step(store: &RunStore, n: u64, number: u64) -> Step {
     step.event(Some(id.clone()), said(&user(store.next_message_id(), &text)))
         .module(gg_store::ModuleRecord { id: ModuleId(n), ..module("notes", text.as_bytes()) })
         .agent(AgentRecord {
+            lineage: id.clone(),
             id,
             profile: "coder".into(),
             parent: None,

@@ -96,9 +96,9 @@ async fn what_is_not_a_run_is_not_taken_for_one_and_not_touched() {
 async fn a_record_of_a_newer_gg_says_so() {
     let runs = tempfile::tempdir().unwrap();
     let dir = closed_run(runs.path()).await;
-    sql(&dir, "PRAGMA user_version = 3");
+    sql(&dir, "PRAGMA user_version = 4");
     let newer = RunReader::open(&dir).unwrap_err();
-    assert!(matches!(newer, StoreError::Newer { found: 3, known: SCHEMA_VERSION, .. }), "{newer}");
+    assert!(matches!(newer, StoreError::Newer { found: 4, known: SCHEMA_VERSION, .. }), "{newer}");
     assert!(matches!(RunStore::open(&dir, Options::default()), Err(StoreError::Newer { .. })));
     assert!(matches!(list_runs(runs.path(), 9).unwrap()[0].summary, Err(StoreError::Newer { .. })));
     sql(&dir, "PRAGMA user_version = 0");

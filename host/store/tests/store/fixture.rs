@@ -75,6 +75,7 @@ pub(crate) fn run_ended(text: &str) -> Event {
 pub(crate) fn agent_record(progress: u32, status: AgentStatus) -> AgentRecord {
     AgentRecord {
         id: agent(),
+        lineage: agent(),
         profile: "coder".into(),
         parent: None,
         depth: 0,

@@ -193,6 +193,7 @@ async fn a_module_s_id_is_never_given_twice() {
 
 /// The tables that changed since version 1, as they were then.
 const AS_IN_VERSION_1: &str = "
+ALTER TABLE agents DROP COLUMN lineage; ALTER TABLE agents DROP COLUMN successor;
 DROP TABLE modules; DROP TABLE holds; DROP TABLE inboxes;
 CREATE TABLE modules (
     agent TEXT NOT NULL, kind TEXT NOT NULL, component_sha256 TEXT NOT NULL, state_format TEXT NOT NULL,
@@ -222,6 +223,8 @@ async fn a_record_of_the_first_version_is_read_as_it_is_and_brought_up_to_date_b
     let expected = [row(1, "t0", &["a1"]), row(2, "", &["a2"])];
     let read = || {
         let reader = RunReader::open(&dir).unwrap();
+        let agents = reader.agents().unwrap();
+        assert!(!agents.is_empty() && agents.iter().all(|agent| agent.lineage == agent.id), "{agents:?}");
         let tasks = ModuleRecord { id: ModuleId(1), ..module("tasks", b"t0") };
         assert_eq!(reader.modules(&agent()).unwrap(), [tasks]);
         let inbox = reader.inbox(&agent()).unwrap();

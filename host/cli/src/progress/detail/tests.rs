@@ -2,10 +2,13 @@
 
 use super::Detail;
 use crate::{
-    progress::item::{Done, Item, What},
+    progress::{
+        item::{Done, Item, What},
+        passage::Passage,
+    },
     styled::Line,
 };
-use gg_core::CallStatus;
+use gg_core::{CallStatus, SuccessionKind};
 use std::time::Duration;
 
 fn answered(name: &str, status: CallStatus) -> What {
@@ -36,4 +39,28 @@ fn a_call_and_its_answer_share_a_line_where_others_do_the_same() {
     assert_eq!(lines(Detail::Milestones, failed()), [brief.replace(" ok ", " failed ")]);
     assert_eq!(lines(Detail::Brief, answered("spawn_subagent", CallStatus::Ok)), [""; 0]);
     assert_eq!(lines(Detail::Brief, answered("spawn_subagent", CallStatus::Refused)).len(), 1);
+}
+
+#[test]
+fn what_an_agent_becomes_is_told_however_many_there_are() {
+    let became = Passage::Became {
+        from: "a2".into(),
+        to: "a9".into(),
+        profile: "coder".into(),
+        kind: SuccessionKind::Fsm,
+        modules: "history moved".into(),
+    };
+    let entered = Passage::Entered { machine: "feature".into(), state: "build".into(), from: None };
+    let carried = Passage::Carried { messages: 1, from: "a2".into() };
+    let told = |detail: Detail| {
+        let items = [(&became, "a2"), (&entered, "a9"), (&carried, "a9")];
+        let lines = items.into_iter().flat_map(|(passage, agent)| {
+            detail.lines(&Item { agent: Some(agent.into()), what: What::Passage(passage.clone()) }, 200)
+        });
+        lines.map(|line| line.text()).collect::<Vec<_>>()
+    };
+    let lines = ["a2   became a9: coder (fsm)  history moved", "a9   state build of feature"];
+    assert_eq!(told(Detail::Brief), lines);
+    assert_eq!(told(Detail::Milestones), lines);
+    assert_eq!(told(Detail::Whole), [&lines[..], &["a9     begins with the prompt alone"]].concat());
 }

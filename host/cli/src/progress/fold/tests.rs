@@ -118,7 +118,7 @@ proptest! {
 
 fn numbers(lines: &[Folded], tree: &Tree) -> Vec<String> {
     let number = |line: &Folded| match line.entry {
-        Entry::Row(row) => tree.row(row).agent.id.to_string(),
+        Entry::Row(row) => tree.row(row).agent.id().to_string(),
         Entry::More(sum) => format!("+{}", sum.count()),
     };
     lines.iter().map(number).collect()

@@ -23,7 +23,7 @@ impl Feed {
     }
 
     /// An agent comes to be as it does in a run: with its prompt, and queued.
-    fn spawn(&mut self, agent: u64, profile: &str, parent: u64, depth: u32) {
+    pub(super) fn spawn(&mut self, agent: u64, profile: &str, parent: u64, depth: u32) {
         let parent = Some(AgentId::nth(parent));
         self.of(agent, Event::AgentSpawned { profile: profile.into(), model: "small".into(), parent, depth });
         let prompt = format!("Read chapter {agent} and sum it up.");
@@ -36,7 +36,7 @@ impl Feed {
         self.event(Event::TurnStarted { turn: Turn(1) });
     }
 
-    fn blocks(&mut self, agent: u64, on: impl Iterator<Item = u64>) {
+    pub(super) fn blocks(&mut self, agent: u64, on: impl Iterator<Item = u64>) {
         let on = on.map(AgentId::nth).collect();
         self.of(agent, Event::AgentState { state: AgentState::Blocked, on });
     }
@@ -53,6 +53,7 @@ impl Feed {
             agent,
             Event::AgentEnded {
                 ending,
+                state: None,
                 turns: 1,
                 usage: Usage::default(),
                 cost: None,

@@ -13,7 +13,7 @@ fn state(state: AgentState) -> Event {
 }
 
 fn end(ending: Ending) -> Event {
-    AgentEnded { ending, turns: 1, usage: Usage::default(), cost: None, said: None, unread: 0 }
+    AgentEnded { ending, state: None, turns: 1, usage: Usage::default(), cost: None, said: None, unread: 0 }
 }
 
 /// The event that brings a queued agent there.
@@ -52,8 +52,24 @@ fn spawn(tree: &mut Tree, n: usize, parent: usize) {
     let parent = above.map(|_| AgentId::nth(parent as u64));
     let depth = above.map_or(0, |depth| depth + 1);
     let profile = "reader".into();
-    let spawned = Spawned { id: &id, profile: &profile, parent: parent.as_ref(), depth, turn_limit: None };
+    let spawned = Spawned {
+        id: &id,
+        profile: &profile,
+        parent: parent.as_ref(),
+        depth,
+        turn_limit: None,
+        is_copy: false,
+    };
     tree.spawn(spawned, AT);
+}
+
+/// The agent of a row becomes another.
+fn succeed(tree: &mut Tree, row: usize, id: u64) {
+    let depth = tree.row(RowId(row)).depth;
+    let (id, parent) = (AgentId::nth(id), tree.row(RowId(row)).agent.id().clone());
+    let profile = "writer".into();
+    let parent = Some(&parent);
+    tree.spawn(Spawned { id: &id, profile: &profile, parent, depth, turn_limit: None, is_copy: false }, AT);
 }
 
 fn apply(tree: &mut Tree, n: usize, event: &Event) {
@@ -96,15 +112,16 @@ fn is_below(tree: &Tree, row: RowId, above: RowId) -> bool {
 proptest! {
     #[test]
     fn sums_and_standings_are_kept_up_to_date(
-        steps in prop::collection::vec((0..3u8, 0..40usize, 0..40usize, standings()), 1..120),
+        steps in prop::collection::vec((0..4u8, 0..40usize, 0..40usize, standings()), 1..120),
     ) {
         let mut tree = Tree::default();
         spawn(&mut tree, 0, 99);
-        for (what, n, parent, standing) in steps {
+        for (step, (what, n, parent, standing)) in steps.into_iter().enumerate() {
             let known = tree.len();
             match what {
                 0 => spawn(&mut tree, known, parent % known),
                 1 => apply(&mut tree, n % known, &event_to(standing)),
+                2 => succeed(&mut tree, n % known, 1000 + step as u64),
                 _ => apply(&mut tree, n % known, &usage(parent as u64)),
             }
         }
@@ -114,6 +131,12 @@ proptest! {
             prop_assert_eq!(tree.row(above).branch, branch);
         }
         prop_assert_eq!(tree.all(), sum(rows(&tree).map(agent)));
+        for row in rows(&tree) {
+            let lineage = &agent(row).lineage;
+            let tokens = lineage.all().map(|incarnation| incarnation.used.tokens).sum::<u64>();
+            prop_assert_eq!(tokens, lineage.used.tokens);
+            prop_assert!(lineage.all().all(|incarnation| tree.find(&incarnation.id) == Some(row)));
+        }
         for standing in Standing::ALL {
             let mut of: Vec<RowId> = tree.of(standing).collect();
             of.sort_unstable();
@@ -145,13 +168,23 @@ fn an_agent_that_becomes_another_keeps_its_row_and_what_it_used() {
     let mut tree = grown(&[(9, Standing::Running), (0, Standing::Running)]);
     apply(&mut tree, 1, &usage(10));
     let (id, parent, profile) = (AgentId::nth(5), AgentId::nth(1), "writer".into());
-    let became = Spawned { id: &id, profile: &profile, parent: Some(&parent), depth: 1, turn_limit: Some(3) };
+    let became = Spawned {
+        id: &id,
+        profile: &profile,
+        parent: Some(&parent),
+        depth: 1,
+        turn_limit: Some(3),
+        is_copy: false,
+    };
     tree.spawn(became, AT);
     apply(&mut tree, 5, &usage(7));
     assert_eq!((tree.len(), tree.find(&id), tree.find(&parent)), (2, Some(RowId(1)), Some(RowId(1))));
     let row = tree.row(RowId(1));
-    assert_eq!((&row.agent.id, &row.agent.profile, row.agent.standing()), (&id, &profile, Standing::Running));
-    assert_eq!((row.agent.used.tokens, tree.all().used.tokens), (17, 17));
+    let lineage = &row.agent.lineage;
+    assert_eq!((&lineage.now.id, &lineage.now.profile), (&id, &profile));
+    assert_eq!((row.agent.standing(), lineage.first_id()), (Standing::Running, &parent));
+    let tokens: Vec<u64> = lineage.all().map(|incarnation| incarnation.used.tokens).collect();
+    assert_eq!((tokens.as_slice(), lineage.used.tokens, tree.all().used.tokens), (&[10, 7][..], 17, 17));
     assert_eq!((row.parent, row.children.as_slice()), (Some(RowId(0)), &[][..]));
 }
 

@@ -232,8 +232,13 @@ fn nearest_lines(text: &str, old: &str) -> Option<(Range<usize>, usize)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::Fixture;
+    use super::super::{
+        Site, Workspace,
+        fixture::{Fixture, LIMITS, call},
+    };
+    use gg_core::CallStatus;
     use serde_json::{Value, json};
+    use std::sync::atomic::AtomicBool;
 
     fn edit(old: &str, new: &str) -> Value {
         json!({ "path": "a", "old": old, "new": new })
@@ -386,5 +391,28 @@ mod tests {
         });
         let expected: Vec<String> = (0..8).map(|n| format!("done {n}")).collect();
         assert_eq!(files.text("a"), expected.join("\n"));
+    }
+
+    /// Two profiles have a workspace each, with limits of their own, over the one directory of a run.
+    #[test]
+    fn edits_through_two_workspaces_of_a_run_lose_nothing() {
+        const EACH: usize = 40;
+        let names: Vec<String> = (0..2 * EACH).map(|n| format!("<{n}>")).collect();
+        let files = Fixture::new(&[("a", &names.join(" "))]);
+        let site = Site::new(&files.path(""));
+        let two = [0, 1].map(|_| Workspace::open(&site, LIMITS).unwrap());
+        std::thread::scope(|scope| {
+            for (at, workspace) in two.iter().enumerate() {
+                let names = &names[at * EACH..(at + 1) * EACH];
+                scope.spawn(move || {
+                    for name in names {
+                        let edited =
+                            workspace.run(&call("edit_file", edit(name, "done")), &AtomicBool::new(false));
+                        assert_eq!(edited.status, CallStatus::Ok, "{}", edited.content);
+                    }
+                });
+            }
+        });
+        assert_eq!(files.text("a"), vec!["done"; 2 * EACH].join(" "));
     }
 }

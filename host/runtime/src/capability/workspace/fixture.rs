@@ -1,6 +1,6 @@
 //! A workspace to test in.
 
-use super::{Workspace, WorkspaceLimits};
+use super::{Site, Workspace, WorkspaceLimits};
 use gg_core::{Arguments, Call, CallId, CallStatus};
 use serde_json::Value;
 use std::{
@@ -30,7 +30,7 @@ impl Fixture {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().join("root");
         fs::create_dir(&root).unwrap();
-        let fixture = Self { workspace: Workspace::open(&root, LIMITS).unwrap(), dir };
+        let fixture = Self { workspace: Workspace::open(&Site::new(&root), LIMITS).unwrap(), dir };
         for (path, content) in files {
             if path.ends_with('/') {
                 fs::create_dir_all(fixture.path(path)).unwrap();

@@ -147,14 +147,15 @@ fn text_of(file: impl Read) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Workspace, WorkspaceLimits, fixture};
+    use super::super::{Site, Workspace, WorkspaceLimits, fixture};
     use gg_config::WorkspaceParams;
     use gg_core::CallStatus;
     use serde_json::json;
     use std::{fs, path::Path, sync::atomic::AtomicBool};
 
     fn list(root: &Path) -> String {
-        let workspace = Workspace::open(root, WorkspaceLimits::from(WorkspaceParams::default())).unwrap();
+        let workspace =
+            Workspace::open(&Site::new(root), WorkspaceLimits::from(WorkspaceParams::default())).unwrap();
         let result = workspace.run(&fixture::call("list_files", json!({})), &AtomicBool::new(false));
         assert_eq!(result.status, CallStatus::Ok);
         result.content

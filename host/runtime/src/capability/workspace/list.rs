@@ -164,7 +164,7 @@ fn line(root: &Root, entry: &Entry) -> String {
 mod tests {
     use super::{
         super::{
-            Workspace, WorkspaceLimits,
+            Site, Workspace, WorkspaceLimits,
             fixture::{Fixture, LIMITS, call},
         },
         *,
@@ -244,7 +244,8 @@ mod tests {
             std::fs::write(directory.path().join(format!("{n:03}{}", "x".repeat(250))), "").unwrap();
         }
         let workspace =
-            Workspace::open(directory.path(), WorkspaceLimits { max_results: 299, ..LIMITS }).unwrap();
+            Workspace::open(&Site::new(directory.path()), WorkspaceLimits { max_results: 299, ..LIMITS })
+                .unwrap();
         let listing = call("list_files", json!({}));
         let content = workspace.run(&listing, &AtomicBool::new(false)).content;
         let shown = MAX_ANSWER_BYTES / 254;

@@ -1,0 +1,3 @@
+#!/bin/sh
+# Deletes old backups.
+find backups -name '*.tar' -mtime +7 -delete
