@@ -7,20 +7,25 @@
 //! figures. Each turn is measured in a process of its own, from the moment at which its reply is on record until its
 //! copies are.
 //!
-//! Instructions are those of the whole process in user space, where the system counts them; many virtual machines do
-//! not. CPU time has the kernel's part in it, which is mostly the writing of the record. The bytes on record are
+//! Instructions are those of the whole process in user space. Many virtual machines do not count them: there they are
+//! counted by single steps, in turns of fewer forks whose other figures do not matter. CPU time has the kernel's part in it, which is mostly the writing of the record. The bytes on record are
 //! those of all rows that a fork adds, with the few by which its copy ends when the run is cancelled.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a measurement that cannot be made has to stop")]
 
 use gg_core::{Event, Live, Turn};
+use gg_sandbox::Limits;
 use gg_tests::{
+    Scenario,
     meter::{Meter, Spent},
-    team::{call, fork, forker, team},
+    registry_with, steps,
+    team::{call, fork, forker},
 };
 use rusqlite::Connection;
 use serde_json::json;
-use std::{collections::BTreeMap, env, fs::OpenOptions, path::Path, process::Command, sync::Arc};
+use std::{
+    collections::BTreeMap, env, fs::OpenOptions, path::Path, process::Command, sync::Arc, time::Duration,
+};
 use tokio::task::JoinSet;
 
 /// The windows, by their messages, and how many forks of each are measured at once.
@@ -28,6 +33,15 @@ const CASES: [(usize, usize); 3] = [(4, 32), (4000, 32), (400, 64)];
 
 /// The forks by which the memory of a copy is measured: enough that what the process had free before does not matter.
 const MANY: usize = 256;
+
+/// The forks whose single steps are counted.
+const STEPPED: usize = 3;
+
+/// The word after a job's numbers where its single steps are counted.
+const BY_STEPS: &str = "steps";
+
+/// The time for what a module does: enough where it takes single steps.
+const DEADLINE: Duration = Duration::from_secs(600);
 
 /// The text of one message, in bytes: about 250 tokens.
 const TEXT_BYTES: usize = 738;
@@ -59,19 +73,33 @@ struct Cost {
 
 fn main() {
     let arguments: Vec<String> = env::args().skip_while(|argument| argument != "--job").skip(1).collect();
-    if let [messages, forks] = &arguments[..] {
+    if let [messages, forks, by @ ..] = &arguments[..] {
         let meter = Meter::open();
-        let cost = job(meter, messages.parse().unwrap(), forks.parse().unwrap());
+        let stepped = by.iter().any(|word| word == BY_STEPS);
+        let cost = job(meter, messages.parse().unwrap(), forks.parse().unwrap(), stepped);
         println!("{}", serde_json::to_string(&cost).unwrap());
         return;
     }
-    let costs: BTreeMap<usize, Cost> =
+    let mut costs: BTreeMap<usize, Cost> =
         CASES.into_iter().map(|(messages, forks)| (messages, one_fork(messages, forks))).collect();
+    let counted = count_where_missing(&mut costs);
     for (messages, forks) in CASES {
-        show(messages, forks, costs[&messages]);
+        show(messages, forks, costs[&messages], &counted);
     }
-    goals(costs[&4], costs[&4000]);
+    goals(costs[&4], costs[&4000], &counted);
     compare(&costs);
+}
+
+/// Counts the instructions where the system has not, and says how they were counted.
+fn count_where_missing(costs: &mut BTreeMap<usize, Cost>) -> String {
+    let mut counted = "the system's counter".to_owned();
+    for (messages, cost) in costs {
+        if cost.instructions.is_none() {
+            cost.instructions = Some(steps_of_one(*messages));
+            counted = format!("single steps, {STEPPED} forks");
+        }
+    }
+    counted
 }
 
 /// What one of so many forks costs.
@@ -103,24 +131,34 @@ fn one_fork(messages: usize, forks: usize) -> Cost {
     }
 }
 
+/// The instructions of one fork, by single steps.
+fn steps_of_one(messages: usize) -> f64 {
+    let [one, more] = [1, 1 + STEPPED].map(|forks| steps::count(apart(messages, forks).arg(BY_STEPS)) as f64);
+    (more - one) / STEPPED as f64
+}
+
+/// A process that measures one turn.
+fn apart(messages: usize, forks: usize) -> Command {
+    let mut command = Command::new(env::current_exe().unwrap());
+    command.arg("--job").args([messages, forks].map(|n| n.to_string()));
+    command
+}
+
 /// Measures one turn, in a process of its own.
 fn run(messages: usize, forks: usize) -> Cost {
-    let mut command = Command::new(env::current_exe().unwrap());
-    let output = command.arg("--job").args([messages, forks].map(|n| n.to_string())).output().unwrap();
+    let output = apart(messages, forks).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-fn show(messages: usize, forks: usize, cost: Cost) {
-    let instructions = cost.instructions.map_or_else(
-        || "no counter of instructions here".to_owned(),
-        |instructions| format!("{:.0} thousand instructions", instructions / 1e3),
-    );
+fn show(messages: usize, forks: usize, cost: Cost, counted: &str) {
     println!(
-        "a fork of {messages} messages, {} tokens ({forks} measured): {instructions}, {:.0} us CPU",
+        "a fork of {messages} messages, {} tokens ({forks} measured): {:.0} us CPU",
         messages * 250,
         cost.cpu_us
     );
+    let instructions = cost.instructions.unwrap() / 1e3;
+    println!("    {instructions:.0} thousand instructions ({counted})");
     println!(
         "    on record {:.0} bytes, of which the history has {:.0}",
         cost.record_bytes, cost.state_bytes
@@ -128,7 +166,7 @@ fn show(messages: usize, forks: usize, cost: Cost) {
 }
 
 /// The figures that have goals.
-fn goals(short: Cost, long: Cost) {
+fn goals(short: Cost, long: Cost, counted: &str) {
     let messages = 4000.0;
     let bytes = long.state_bytes / messages;
     println!("on record, 4,000 messages: {bytes:.1} bytes a message (goal: at most {BYTES_GOAL})");
@@ -137,11 +175,11 @@ fn goals(short: Cost, long: Cost) {
     let resident = |messages| one_fork(messages, MANY).resident;
     let in_memory = (resident(4000) - resident(4)) / (messages - 4.0);
     println!("    in memory, while it is queued: {in_memory:.1}");
-    let (what, ratio) = match (short.instructions, long.instructions) {
-        (Some(short), Some(long)) => ("instructions", long / short),
-        _ => ("CPU time, for want of a counter of instructions", long.cpu_us / short.cpu_us),
-    };
-    println!("4,000 messages / 4 messages: {ratio:.2} times the {what} (goal: at most {INSTRUCTIONS_GOAL})");
+    let ratio = long.instructions.unwrap() / short.instructions.unwrap();
+    println!(
+        "4,000 messages / 4 messages: {ratio:.2} times the instructions (goal: at most {INSTRUCTIONS_GOAL}; {counted})"
+    );
+    println!("    {:.2} times the CPU time", long.cpu_us / short.cpu_us);
 }
 
 /// The same windows in LangGraph.
@@ -171,12 +209,12 @@ fn compare(costs: &BTreeMap<usize, Cost>) {
 }
 
 /// One turn with so many forks, of a window with so many messages.
-fn job(meter: Meter, messages: usize, forks: usize) -> Cost {
+fn job(meter: Meter, messages: usize, forks: usize, stepped: bool) -> Cost {
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    runtime.block_on(measure(meter, messages, forks))
+    runtime.block_on(measure(meter, messages, forks, stepped))
 }
 
-async fn measure(mut meter: Meter, messages: usize, forks: usize) -> Cost {
+async fn measure(mut meter: Meter, messages: usize, forks: usize, stepped: bool) -> Cost {
     // Each command lasts until the gate that it reads is opened and shut. The first turn waits for the messages; the
     // second's forks come to be after its command.
     let held = |gate: &str| call("run_command", json!({ "command": format!("cat {gate}") }));
@@ -188,7 +226,9 @@ async fn measure(mut meter: Meter, messages: usize, forks: usize) -> Cost {
     ]);
     let mut root = forker("root", &[("shell", json!({}))]);
     root["model"]["contextWindow"] = json!(10_000_000);
-    let scenario = team(1, vec![root], replies);
+    let limits = Limits { hook_deadline: DEADLINE, call_deadline: DEADLINE, ..Limits::default() };
+    let configuration = json!({ "maxParallel": 1, "agents": [root] });
+    let scenario = Scenario::scripted_with(&configuration, &replies, &registry_with(limits));
     let gate = |name: &str| scenario.workspace.join(name);
     for name in ["fill", "fork"] {
         assert!(Command::new("mkfifo").arg(gate(name)).status().unwrap().success());
@@ -221,10 +261,16 @@ async fn measure(mut meter: Meter, messages: usize, forks: usize) -> Cost {
 
     while !is_held(&next().await) {}
     let before = meter.read();
+    if stepped {
+        steps::begin();
+    }
     drop(OpenOptions::new().write(true).open(&fork).unwrap());
     let mut copied = 0;
     while copied < forks {
         copied += usize::from(matches!(next().await, Event::AgentTransition { .. }));
+    }
+    if stepped {
+        steps::end();
     }
     let spent = meter.read().since(before);
     handle.cancel("measured");

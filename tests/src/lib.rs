@@ -4,6 +4,7 @@
 //! and an optional `workspace/` that the run works on a copy of.
 
 pub mod meter;
+pub mod steps;
 pub mod team;
 
 use gg_core::{CallStatus, Ending, Event, Live, Recorded};
@@ -112,12 +113,21 @@ impl Scenario {
 
     /// Agents whose models' replies are given here. The provider is called `script`.
     pub fn scripted(configuration: &Value, replies: &Value) -> Self {
+        Self::scripted_with(configuration, replies, &registry())
+    }
+
+    /// The same, with components of this registry.
+    pub fn scripted_with(
+        configuration: &Value,
+        replies: &Value,
+        registry: &Arc<gg_modules::Registry>,
+    ) -> Self {
         let base = tempfile::tempdir().unwrap();
         fs::write(base.path().join("script.json"), json!({ "replies": replies }).to_string()).unwrap();
         let mut configuration = configuration.clone();
         configuration["providers"]["script"] = json!({ "api": "scripted", "script": "script.json" });
         let text = serde_json::to_string_pretty(&configuration).unwrap();
-        Self::of(base.path(), &text, "Go.").in_folder(base)
+        Self::of_with(base.path(), &text, "Go.", registry).in_folder(base)
     }
 
     fn in_folder(mut self, base: TempDir) -> Self {

@@ -215,7 +215,9 @@ async fn a_module_that_cannot_open_a_window_stops_the_move() {
 /// A copy that cannot be made keeps its id, and its failure is its result; the agent that asked for it goes on.
 #[tokio::test]
 async fn whichever_hook_fails_there_is_no_copy() {
-    for (kind, at) in [("hostile", "restore"), ("hostile-history", "restore")] {
+    let cases =
+        [("hostile", "restore"), ("hostile-history", "restore"), ("hostile-history", "append-elsewhere")];
+    for (kind, at) in cases {
         for way in WAYS {
             let arm = call("arm", json!({ "at": at, "how": way }));
             let disarm = call("arm", json!({ "at": "none", "how": "error" }));

@@ -26,6 +26,9 @@ struct State {
     entries: Vec<Kept>,
 }
 
+/// The agent of a run that [`At::AppendElsewhere`] leaves alone.
+const FIRST_AGENT: &str = "a1";
+
 thread_local! {
     static STATE: RefCell<State> = RefCell::new(State { revision: 1, ..State::default() });
 }
@@ -206,8 +209,11 @@ impl view::Guest for Hostile {
 }
 
 impl window::Guest for Hostile {
-    fn append(_: Context, entries: Vec<Entry>) -> Result<(), Error> {
+    fn append(ctx: Context, entries: Vec<Entry>) -> Result<(), Error> {
         hook(At::Append)?;
+        if ctx.agent != FIRST_AGENT {
+            hook(At::AppendElsewhere)?;
+        }
         STATE.with_borrow_mut(|state| {
             state.revision += 1;
             state.entries.extend(entries.iter().map(pack));

@@ -3,7 +3,8 @@
 //! It is a history that keeps what it is given and folds nothing away unasked, until it is told otherwise, in
 //! the very ways that `hostile` describes: by `open`'s or `transfer`'s params, by its call `arm`, by its call
 //! `strike`, and for `describe` by patching the text `hostile-describe=` in its bytes. Its exports have these
-//! names for `at` besides: `append`, `entries`, `fold`, `folded`. And these words for `how` besides:
+//! names for `at` besides: `append`, `entries`, `fold`, `folded`; and `append-elsewhere`, which is `append` for any agent
+//! but the first of a run. And these words for `how` besides:
 //!
 //! | `how`         | what happens                                                                         |
 //! |---------------|--------------------------------------------------------------------------------------|

@@ -21,6 +21,7 @@ pub(crate) enum At {
     Prompt,
     Opening,
     Append,
+    AppendElsewhere,
     Entries,
     Fold,
     Folded,
