@@ -62,6 +62,27 @@ async fn a_copy_carries_the_turn_counter_and_the_results_of_its_own_turn() {
     assert_eq!(stubs[0], stubs[1], "{}", played.story());
 }
 
+/// What was archived before is read back by whoever has the conversation now: a copy, or the agent that it became.
+#[tokio::test]
+async fn archives_are_read_back_by_copies_and_by_those_that_go_on() {
+    let archive = call("archive_thread", json!({ "from": 1, "to": 1, "title": "early" }));
+    let read = call("read_archive", json!({ "archive": 1 }));
+    let replies = json!([
+        { "agent": "a1", "turn": 1, "text": "an early word", "calls": [call("list_tasks", json!({}))] },
+        { "agent": "a1", "turn": 2, "calls": [archive, fork("Read it.")] },
+        { "agent": "a1", "turn": 3, "calls": [exec("lead", "Read it.")] },
+        { "agent": "a2", "turn": 3, "calls": [read] },
+        { "agent": "a2", "turn": 4, "expect": { "results": { "read_archive": "an early word" } }, "text": "read" },
+        { "agent": "a3", "turn": 4, "calls": [read] },
+        { "agent": "a3", "turn": 5, "expect": { "results": { "read_archive": "an early word" } }, "text": "read" },
+    ]);
+    let mut lead = forker("lead", &[("tasks", json!({})), ("exec", json!({}))]);
+    lead["roster"] = json!([{ "agentId": "lead", "scopes": ["subagent"] }]);
+    let played = team(2, vec![lead], replies).play().await;
+    assert!(played.endings().values().all(Ending::is_good), "{}", played.story());
+    assert_eq!(played.endings().len(), 2);
+}
+
 /// Nobody has to find out by trying.
 #[tokio::test]
 async fn the_calls_say_when_they_take_effect() {

@@ -4,7 +4,7 @@ use gg_core::{Entry, Message, MessageId, Origin, Turn, text, tokens, window::Kee
 use gg_modules::Messages;
 use gg_store::RunStore;
 use std::{
-    collections::{HashMap, HashSet},
+    collections::HashMap,
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -14,7 +14,8 @@ const MAX_NOTE_BYTES: usize = 8 * 1024;
 /// How many notes a module may make in one step.
 const MAX_NOTES: usize = 64;
 
-/// Lends one history the texts of its own messages, and makes messages of its notes.
+/// Gives one history the texts of messages, and makes messages of its notes. That these are its own is for
+/// [`gg_modules::History`] to see to, which knows what was lent to it, also by those that held it before.
 pub(crate) struct Lender {
     store: RunStore,
     inner: Mutex<Inner>,
@@ -22,7 +23,6 @@ pub(crate) struct Lender {
 
 #[derive(Default)]
 struct Inner {
-    lent: HashSet<MessageId>,
     /// Those that are not in the store yet.
     fresh: HashMap<MessageId, Arc<Message>>,
     notes: Vec<(Arc<Message>, Entry)>,
@@ -34,11 +34,9 @@ impl Lender {
         Self { store, inner: Mutex::default() }
     }
 
-    /// From now on the module may ask for this message.
+    /// The module may ask for this message before it is in the store.
     pub(crate) fn lend(&self, message: &Arc<Message>) {
-        let mut inner = self.inner();
-        inner.lent.insert(message.id);
-        inner.fresh.insert(message.id, message.clone());
+        self.inner().fresh.insert(message.id, message.clone());
     }
 
     /// What was lent until now is in the store.
@@ -62,7 +60,6 @@ impl Lender {
         let kept = kept.min(inner.notes.len());
         let notes = inner.notes.split_off(kept);
         for (message, _) in notes {
-            inner.lent.remove(&message.id);
             inner.fresh.remove(&message.id);
         }
     }
@@ -80,13 +77,7 @@ impl Lender {
 
 impl Messages for Lender {
     fn text(&self, id: MessageId, max_bytes: usize) -> Result<String, String> {
-        let fresh = {
-            let inner = self.inner();
-            if !inner.lent.contains(&id) {
-                return Err(format!("message {id} was not lent to this module"));
-            }
-            inner.fresh.get(&id).cloned()
-        };
+        let fresh = self.inner().fresh.get(&id).cloned();
         let message = match fresh {
             Some(message) => message,
             None => self.store.message_blocking(id).map_err(|error| error.to_string())?,
@@ -104,7 +95,6 @@ impl Messages for Lender {
         }
         let message = Arc::new(Message::user(self.store.next_message_id(), Origin::Stub, text));
         let entry = Entry::of(&message, inner.turn, tokens::of_message(&message), Keep::Foldable);
-        inner.lent.insert(message.id);
         inner.fresh.insert(message.id, message.clone());
         inner.notes.push((message, entry));
         Ok(entry)
