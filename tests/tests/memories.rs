@@ -105,17 +105,6 @@ fn left(dir: &Path) -> Vec<(Option<String>, String, usize)> {
     .collect()
 }
 
-/// The texts of this origin that entered the agent's window.
-fn told(played: &Played, agent: &str, origin: Origin) -> Vec<String> {
-    let of_agent = played.events.iter().filter(|event| event.agent == Some(AgentId::new(agent)));
-    of_agent
-        .filter_map(|recorded| match &recorded.event {
-            Event::Message { message, .. } if message.origin == origin => Some(message.text()),
-            _ => None,
-        })
-        .collect()
-}
-
 #[tokio::test]
 async fn isolated_memories_are_each_agent_s_own() {
     let setting = Setting::new(
@@ -144,8 +133,8 @@ async fn isolated_memories_are_each_agent_s_own() {
     );
     let played = setting.play().await;
     for agent in ["a1", "a2"] {
-        assert_eq!(told(&played, agent, Origin::Notice), [""; 0]);
-        assert_eq!(told(&played, agent, Origin::Opening), [""; 0]);
+        assert_eq!(played.told(agent, Origin::Notice), [""; 0]);
+        assert_eq!(played.told(agent, Origin::Opening), [""; 0]);
     }
 }
 
@@ -227,16 +216,16 @@ async fn inherited_memories_are_the_spawner_s_and_both_are_told_of_changes() {
     }));
     let played = good(scenario.play().await);
     assert_eq!(
-        told(&played, "a1", Origin::Notice),
+        played.told("a1", Origin::Notice),
         ["Others changed what you hold together:\n- a2 saved the memory \"found\": the leap is long\n- a3 \
           removed the memory \"plan\""]
     );
     assert_eq!(
-        told(&played, "a2", Origin::Notice),
+        played.told("a2", Origin::Notice),
         ["Others changed what you hold together:\n- a3 removed the memory \"plan\""]
     );
-    assert_eq!(told(&played, "a3", Origin::Notice), [""; 0]);
-    let opening = told(&played, "a2", Origin::Opening);
+    assert_eq!(played.told("a3", Origin::Notice), [""; 0]);
+    let opening = played.told("a2", Origin::Opening);
     assert_eq!(
         opening,
         [
@@ -275,7 +264,7 @@ async fn a_reader_finds_what_its_spawner_keeps_and_may_not_change_it() {
         ]),
     );
     let played = setting.play().await;
-    assert_eq!(told(&played, "a1", Origin::Notice), [""; 0]);
+    assert_eq!(played.told("a1", Origin::Notice), [""; 0]);
 }
 
 #[tokio::test]
@@ -308,7 +297,7 @@ async fn without_a_spawner_s_memories_an_heir_starts_fresh_and_a_reader_is_told_
         ]),
     );
     let played = setting.play().await;
-    let note = told(&played, "a1", Origin::Opening);
+    let note = played.told("a1", Origin::Opening);
     assert_eq!(note.len(), 1);
     assert!(
         note[0].starts_with("Memories\nYou may only read what the agent that spawned you lends you"),
@@ -347,7 +336,7 @@ async fn who_was_away_for_long_is_told_that_there_was_more() {
         ]),
     );
     let played = setting.play().await;
-    let notices = told(&played, "a1", Origin::Notice);
+    let notices = played.told("a1", Origin::Notice);
     assert_eq!(notices.len(), 1);
     let lines: Vec<&str> = notices[0].lines().skip(1).collect();
     assert_eq!(lines.len(), 33);
@@ -414,7 +403,7 @@ async fn two_runs_at_once_lose_nothing_of_what_persists() {
         let left = left(&played.dir);
         assert_eq!(left, [(Some("worker".into()), "-".into(), 0)], "the state is the project's alone");
         for agent in ["a2", "a3"] {
-            let notices = told(played, agent, Origin::Notice).concat();
+            let notices = played.told(agent, Origin::Notice).concat();
             // The other run's agents have the same ids, but other names of memories.
             let own = if std::ptr::eq(played, &one) { ["w0", "w1"] } else { ["w2", "w3"] };
             let foreign = notices.lines().skip(1).find(|line| {
@@ -435,7 +424,7 @@ async fn two_runs_at_once_lose_nothing_of_what_persists() {
     let intents =
         |dir: &Path| RunReader::open(dir).unwrap().calls(&AgentId::nth(2), gg_core::Turn(1)).unwrap();
     assert!(intents(&one.dir)[0].intent.is_some(), "what acts outside the run is announced first");
-    assert_eq!(told(&played, "a1", Origin::Opening).len(), 1);
+    assert_eq!(played.told("a1", Origin::Opening).len(), 1);
 }
 
 #[tokio::test]

@@ -191,18 +191,7 @@ impl Row {
         let expected = format!("{} {} {}", self.module, self.leaves, self.arrives);
         assert!(modules.unwrap().contains(&expected), "{}", story());
         assert!(holders.contains(&self.holders), "{holders:?}: {}", story());
-        let of_next = |origin: Origin| {
-            let messages = played.events.iter().filter_map(move |recorded| match &recorded.event {
-                Event::Message { message, .. }
-                    if recorded.agent.as_ref()?.as_str() == "a2" && message.origin == origin =>
-                {
-                    Some(message.transcript())
-                }
-                _ => None,
-            });
-            messages.collect::<Vec<String>>()
-        };
-        let opening = of_next(Origin::Opening).pop().unwrap();
+        let opening = played.told("a2", Origin::Opening).pop().unwrap();
         let title = match self.module.as_str() {
             "programs" => "- program library: ".to_owned(),
             kind => format!("- {kind}: "),
@@ -211,16 +200,13 @@ impl Row {
         assert!(line.is_some_and(|line| line.contains(&self.note)), "{line:?} in {opening}\n{}", story());
         let (read, _) = self.read();
         let found = played.results("a2", read).pop().unwrap().1;
-        let offers = played.events.iter().any(|recorded| {
-            matches!(&recorded.event, Event::Request { calls, .. }
-                if recorded.agent.as_ref().is_some_and(|agent| agent.as_str() == "a2") && calls.contains(&read.to_owned()))
-        });
+        let offers = played.offered("a2").iter().any(|calls| calls.iter().any(|call| call == read));
         match (self.module.as_str(), self.contents.as_str()) {
             // Its contents are what it was asked before.
             ("history", contents) => {
-                let knows = of_next(Origin::Reply).iter().any(|reply| reply.contains(MARK));
+                let knows = played.told("a2", Origin::Reply).iter().any(|reply| reply.contains(MARK));
                 assert_eq!(knows, contents == "kept", "{}", story());
-                let prompt = of_next(Origin::Prompt);
+                let prompt = played.told("a2", Origin::Prompt);
                 assert_eq!(prompt, ["Go."], "{}", story());
             }
             (_, "none") => assert!(!offers && found.contains("there is no call"), "{}", story()),

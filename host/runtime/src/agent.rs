@@ -148,7 +148,9 @@ impl Agent {
                 (agent.modules, agent.step) = (modules, step);
                 agent.event(running());
                 agent.append_prompt().await?;
-                let kinds: Vec<String> = agent.modules.keys().cloned().collect();
+                // In what others hold too there may be something; what is its own is empty.
+                let shared = agent.modules.iter().filter(|(_, held)| held.shared().is_some());
+                let kinds: Vec<String> = shared.map(|(kind, _)| kind.clone()).collect();
                 agent.open_window(Turn(0), notes, &kinds, Keep::Pinned).await?;
                 agent
             }

@@ -10,42 +10,52 @@ pub(crate) mod subagents;
 pub(crate) mod workspace;
 
 use gg_config::{CompactionParams, Feature, Kind, ShellParams, WorkspaceParams};
+use gg_core::{CallSpec, Effect};
+use serde_json::{Value, json};
 
 /// The capabilities that the host itself carries out, as the launch check wants to know them. The kinds of
 /// modules come from their components.
 pub fn host_kinds() -> Vec<Kind> {
     vec![
+        kind(workspace::CAPABILITY, "Workspace", WorkspaceParams::schema(), workspace::Workspace::specs()),
+        kind(
+            shell::CAPABILITY,
+            "Shell",
+            ShellParams::schema(),
+            vec![shell::Shell::spec(&ShellParams::default())],
+        ),
         Kind {
-            kind: workspace::CAPABILITY.into(),
-            title: "Workspace".into(),
-            params: WorkspaceParams::schema(),
-            features: Vec::new(),
-            calls: workspace::Workspace::specs(),
-            state_format: None,
-        },
-        Kind {
-            kind: shell::CAPABILITY.into(),
-            title: "Shell".into(),
-            params: ShellParams::schema(),
-            features: Vec::new(),
-            calls: vec![shell::Shell::spec(&ShellParams::default())],
-            state_format: None,
-        },
-        Kind {
-            kind: compact::CAPABILITY.into(),
-            title: "Compaction".into(),
-            params: CompactionParams::schema(),
             features: vec![Feature {
                 name: compact::FEATURE_ASKED.into(),
                 description: "Offers the call `compact`, so that the model may ask for a compaction.".into(),
                 enabled: true,
             }],
-            calls: vec![compact::spec()],
-            state_format: None,
+            ..kind(compact::CAPABILITY, "Compaction", CompactionParams::schema(), vec![compact::spec()])
         },
         subagents::kind(),
         exec::kind(),
         fork::kind(),
         fsm::kind(),
     ]
+}
+
+/// A capability of the host without a switch.
+fn kind(id: &str, title: &str, params: Value, calls: Vec<CallSpec>) -> Kind {
+    Kind { kind: id.into(), title: title.into(), params, features: Vec::new(), calls, state_format: None }
+}
+
+/// A call that is always offered, with these arguments.
+fn spec(name: &str, description: &str, properties: Value, required: &[&str], effect: Effect) -> CallSpec {
+    CallSpec {
+        name: name.into(),
+        description: description.into(),
+        parameters: json!({
+            "type": "object",
+            "properties": properties,
+            "required": required,
+            "additionalProperties": false
+        }),
+        effect,
+        feature: None,
+    }
 }

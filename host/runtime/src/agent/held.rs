@@ -28,8 +28,6 @@ enum Holding {
 struct Own {
     place: Place,
     module: Module,
-    /// Another agent held it before.
-    was_handed_over: bool,
 }
 
 /// Where a module that one agent holds alone is on record.
@@ -80,11 +78,7 @@ impl From<CallError> for HeldError {
 impl Held {
     /// A module of the agent's own, which is not on record yet.
     pub(crate) fn own(id: ModuleId, module: Module, access: Access) -> Self {
-        Self::of(Own { place: Place::new(id), module, was_handed_over: false }, access)
-    }
-
-    fn of(own: Own, access: Access) -> Self {
-        Self { access, holding: Holding::Own(Box::new(own)) }
+        Self { access, holding: Holding::Own(Box::new(Own { place: Place::new(id), module })) }
     }
 
     /// A part in a module that others hold too. That this agent holds it goes on record elsewhere.
@@ -163,14 +157,6 @@ impl Held {
         }
     }
 
-    /// Whether it is not just as it was opened.
-    pub(crate) fn has_contents(&self) -> bool {
-        match &self.holding {
-            Holding::Own(own) => own.was_handed_over,
-            Holding::Linked(_) => true,
-        }
-    }
-
     /// Lets the instance go, if nobody else uses it; the state stays.
     pub(crate) fn hibernate(&mut self) {
         match &mut self.holding {
@@ -237,7 +223,7 @@ impl Held {
         };
         let mut module = Module::restore(&to.component, state).await.map_err(CallError::Failed)?;
         module.transfer(&to.settings).await.map_err(CallError::Failed)?;
-        Ok(Self::of(Own { place: Place::new(id), module, was_handed_over: true }, access))
+        Ok(Self::own(id, module, access))
     }
 
     /// One like it, under the new `id`, for a copy of its holder. This one is not asked anything.

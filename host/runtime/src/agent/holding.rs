@@ -170,8 +170,7 @@ impl Agent {
     ) -> Result<(), Stop> {
         let context = self.context(turn, Phase::Now);
         let mut failed = Vec::new();
-        let asked = |(kind, held): &(&String, &mut Held)| kinds.contains(kind) && held.has_contents();
-        for (kind, held) in self.modules.iter_mut().filter(asked) {
+        for (kind, held) in self.modules.iter_mut().filter(|(kind, _)| kinds.contains(kind)) {
             match held.opening(&context).await {
                 Ok(more) => notes.extend(more),
                 Err(error) => failed.push((kind.clone(), error)),

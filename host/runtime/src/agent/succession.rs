@@ -35,6 +35,13 @@ struct Next {
     said: Option<String>,
 }
 
+impl Next {
+    /// How it comes by its module of a kind.
+    fn arrives(&self, kind: &str) -> Option<Arrives> {
+        self.fates.iter().find(|fate| fate.kind == kind)?.arrives
+    }
+}
+
 /// An agent that is ready to take over, with what its taking over puts on record.
 struct Prepared {
     agent: Agent,
@@ -118,8 +125,7 @@ impl Agent {
         agent.progress = self.progress.of_successor(from, to, last_turn, self.since.elapsed());
         let mut prepared = Prepared { agent, to_hold: Vec::new(), notes: Vec::new() };
         for kind in &next.me.profile.held {
-            let arrives = next.fates.iter().find(|fate| fate.kind == kind.kind).and_then(|fate| fate.arrives);
-            let held = match (arrives, self.modules.get(&kind.kind)) {
+            let held = match (next.arrives(&kind.kind), self.modules.get(&kind.kind)) {
                 (Some(Arrives::Transferred), Some(held)) => {
                     let handed = held.hand_over(&self.me.id, &next.me.id, kind).await;
                     let held = handed.map_err(|error| not_taken_over(&kind.kind, &error))?;
@@ -152,11 +158,7 @@ impl Agent {
         lender: &Arc<Lender>,
     ) -> Result<(History, Place), String> {
         let kind = &next.me.profile.history;
-        let crosses = next
-            .fates
-            .iter()
-            .any(|fate| fate.kind == kind.kind && fate.arrives == Some(Arrives::Transferred));
-        if !crosses {
+        if next.arrives(&kind.kind) != Some(Arrives::Transferred) {
             let history = holding::open_history(kind, lender).await.map_err(why_stopped)?;
             return Ok((history, Place::new(self.shared.store.next_module_id())));
         }
@@ -182,9 +184,12 @@ impl Agent {
             agent.append_prompt().await.map_err(why_stopped)?;
         }
         let first = agent.first_turn();
-        // Whoever goes on with the conversation knows what was put into what it holds, unless others did.
-        let is_told = |fate: &&Fate| starts_afresh || fate.arrives == Some(Arrives::Initialized);
-        let kinds: Vec<String> = next.fates.iter().filter(is_told).map(|fate| fate.kind.clone()).collect();
+        // Whoever goes on with the conversation knows what was put into what crossed with it.
+        let is_told = |(kind, held): &(&String, &Held)| match next.arrives(kind) {
+            Some(Arrives::Transferred) => starts_afresh,
+            _ => held.shared().is_some(),
+        };
+        let kinds: Vec<String> = agent.modules.iter().filter(is_told).map(|(kind, _)| kind.clone()).collect();
         agent.open_window(first, notes, &kinds, Keep::Foldable).await.map_err(why_stopped)?;
         let profile = &next.me.profile.id;
         let of_profile = |held: &Held| held.shared().is_some_and(|module| module.is_of_profile(profile));
@@ -291,7 +296,6 @@ impl Agent {
         for held in self.modules.values() {
             held.let_go(&self.me.id, &mut agent.step);
         }
-
         agent.commit().await?;
         self.shared.lineages.became(&next.me);
         let profile = &next.me.profile;

@@ -14,38 +14,21 @@ pub(crate) const CALL: &str = "exec";
 
 /// The capability, as the launch check knows it. The call is offered to whoever has somebody to become.
 pub(crate) fn kind() -> Kind {
-    Kind {
-        kind: CAPABILITY.into(),
-        title: "Exec".into(),
-        params: ExecParams::schema(),
-        features: Vec::new(),
-        calls: vec![spec()],
-        state_format: None,
-    }
+    super::kind(CAPABILITY, "Exec", ExecParams::schema(), vec![spec()])
 }
 
 /// The call, as it is before a roster is known.
 fn spec() -> CallSpec {
-    CallSpec {
-        name: CALL.into(),
-        description: "Become another agent. It goes on in your place, with this conversation and everything that both \
-                      of you may hold; what it may not hold is dropped, and its calls, its prompt and its model take \
-                      the place of yours. It takes effect at the end of this turn, after the other calls' results. A \
-                      turn makes one succession: the first stands, a second is refused, and an ending in the same \
-                      turn goes before it."
-            .into(),
-        parameters: json!({
-            "type": "object",
-            "properties": {
-                "agent": { "type": "string", "minLength": 1, "description": "Whom to become, by its id." },
-                "prompt": { "type": "string", "description": "What to tell it, beside what it will read above." }
-            },
-            "required": ["agent"],
-            "additionalProperties": false
-        }),
-        effect: Effect::Deferred,
-        feature: None,
-    }
+    let description = "Become another agent. It goes on in your place, with this conversation and everything that both \
+                       of you may hold; what it may not hold is dropped, and its calls, its prompt and its model take \
+                       the place of yours. It takes effect at the end of this turn, after the other calls' results. A \
+                       turn makes one succession: the first stands, a second is refused, and an ending in the same \
+                       turn goes before it.";
+    let properties = json!({
+        "agent": { "type": "string", "minLength": 1, "description": "Whom to become, by its id." },
+        "prompt": { "type": "string", "description": "What to tell it, beside what it will read above." }
+    });
+    super::spec(CALL, description, properties, &["agent"], Effect::Deferred)
 }
 
 /// The call as it is offered to agents of `profile`: it names those that they may become.
@@ -63,9 +46,5 @@ struct Exec {
 /// What a call, already checked against the schema, declares.
 pub(crate) fn declaration(call: &Call) -> Result<Declaration, String> {
     let Exec { agent, prompt } = subagents::arguments(call)?;
-    let prompt = prompt.filter(|prompt| !prompt.trim().is_empty());
-    if let Some(prompt) = &prompt {
-        subagents::check_text("prompt", prompt)?;
-    }
-    Ok(Declaration::Exec { agent, prompt })
+    Ok(Declaration::Exec { agent, prompt: subagents::optional_text("prompt", prompt)? })
 }

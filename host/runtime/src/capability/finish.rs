@@ -9,29 +9,19 @@ pub(crate) const CALL: &str = "finish";
 
 /// The call as it is offered to every agent.
 pub(crate) fn spec() -> CallSpec {
-    CallSpec {
-        name: CALL.into(),
-        description: "End your work. Whoever asked for it receives the outcome, the text and the data. \
-                      It takes effect at the end of this turn, after its other calls."
-            .into(),
-        parameters: json!({
-            "type": "object",
-            "properties": {
-                "outcome": {
-                    "type": "string",
-                    "enum": ["success", "failure"],
-                    "description": "Whether the work is done."
-                },
-                "text": { "type": "string", "description": "The final answer, or why it could not be given." },
-                // An object, because servers that turn schemas into grammars refuse one without a type.
-                "data": { "type": "object", "description": "Facts for a program to read, by name." }
-            },
-            "required": ["outcome", "text"],
-            "additionalProperties": false
-        }),
-        effect: Effect::Deferred,
-        feature: None,
-    }
+    let description = "End your work. Whoever asked for it receives the outcome, the text and the data. \
+                       It takes effect at the end of this turn, after its other calls.";
+    let properties = json!({
+        "outcome": {
+            "type": "string",
+            "enum": ["success", "failure"],
+            "description": "Whether the work is done."
+        },
+        "text": { "type": "string", "description": "The final answer, or why it could not be given." },
+        // An object, because servers that turn schemas into grammars refuse one without a type.
+        "data": { "type": "object", "description": "Facts for a program to read, by name." }
+    });
+    super::spec(CALL, description, properties, &["outcome", "text"], Effect::Deferred)
 }
 
 #[derive(Deserialize)]

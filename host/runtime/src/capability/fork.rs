@@ -14,39 +14,22 @@ pub(crate) const CALL: &str = "fork";
 
 /// The capability, as the launch check knows it. The call is offered to whoever can collect what it makes.
 pub(crate) fn kind() -> Kind {
-    Kind {
-        kind: CAPABILITY.into(),
-        title: "Fork".into(),
-        params: ForkParams::schema(),
-        features: Vec::new(),
-        calls: vec![spec()],
-        state_format: None,
-    }
+    super::kind(CAPABILITY, "Fork", ForkParams::schema(), vec![spec()])
 }
 
 fn spec() -> CallSpec {
-    CallSpec {
-        name: CALL.into(),
-        description: "Have a copy of yourself work beside you. It knows all that you know, with a copy of this \
-                      conversation up to the end of this turn, and does what you tell it here. Answers with its id at \
-                      once; the copy comes to be at the end of this turn, so it cannot be waited for or written to \
-                      before the next. Collect its result with `wait_for_subagents` in a later turn. A turn may make \
-                      several copies. It works in the same workspace as you: do not do its part as well."
-            .into(),
-        parameters: json!({
-            "type": "object",
-            "properties": {
-                "prompt": {
-                    "type": "string", "minLength": 1,
-                    "description": "What the copy is to do, and you are not."
-                }
-            },
-            "required": ["prompt"],
-            "additionalProperties": false
-        }),
-        effect: Effect::Deferred,
-        feature: None,
-    }
+    let description = "Have a copy of yourself work beside you. It knows all that you know, with a copy of this \
+                       conversation up to the end of this turn, and does what you tell it here. Answers with its id at \
+                       once; the copy comes to be at the end of this turn, so it cannot be waited for or written to \
+                       before the next. Collect its result with `wait_for_subagents` in a later turn. A turn may make \
+                       several copies. It works in the same workspace as you: do not do its part as well.";
+    let properties = json!({
+        "prompt": {
+            "type": "string", "minLength": 1,
+            "description": "What the copy is to do, and you are not."
+        }
+    });
+    super::spec(CALL, description, properties, &["prompt"], Effect::Deferred)
 }
 
 #[derive(Deserialize)]

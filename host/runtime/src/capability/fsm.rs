@@ -15,14 +15,7 @@ pub(crate) const CALL: &str = "transition_state";
 /// The capability, as the launch check knows it. A machine takes no turn, so it offers nothing; the agents of its
 /// states are offered [`CALL`].
 pub(crate) fn kind() -> Kind {
-    Kind {
-        kind: CAPABILITY.into(),
-        title: "Machine".into(),
-        params: FsmParams::schema(),
-        features: Vec::new(),
-        calls: Vec::new(),
-        state_format: None,
-    }
+    super::kind(CAPABILITY, "Machine", FsmParams::schema(), Vec::new())
 }
 
 /// The call, as it is offered to the agent of `state`. A state that leads nowhere offers none.
@@ -44,21 +37,11 @@ pub(crate) fn spec(state: &State) -> Option<CallSpec> {
         }
     }
     let targets: Vec<&str> = state.transitions.iter().map(|edge| edge.to.as_str()).collect();
-    Some(CallSpec {
-        name: CALL.into(),
-        description,
-        parameters: json!({
-            "type": "object",
-            "properties": {
-                "to": { "type": "string", "enum": targets, "description": "The state to move to." },
-                "note": { "type": "string", "description": "What to tell the agent of that state." }
-            },
-            "required": ["to"],
-            "additionalProperties": false
-        }),
-        effect: Effect::Deferred,
-        feature: None,
-    })
+    let properties = json!({
+        "to": { "type": "string", "enum": targets, "description": "The state to move to." },
+        "note": { "type": "string", "description": "What to tell the agent of that state." }
+    });
+    Some(super::spec(CALL, &description, properties, &["to"], Effect::Deferred))
 }
 
 #[derive(Deserialize)]
@@ -71,11 +54,7 @@ struct TransitionState {
 /// What a call, already checked against the schema, declares.
 pub(crate) fn declaration(call: &Call) -> Result<Declaration, String> {
     let TransitionState { to, note } = subagents::arguments(call)?;
-    let note = note.filter(|note| !note.trim().is_empty());
-    if let Some(note) = &note {
-        subagents::check_text("note", note)?;
-    }
-    Ok(Declaration::Transition { to, note })
+    Ok(Declaration::Transition { to, note: subagents::optional_text("note", note)? })
 }
 
 #[cfg(test)]

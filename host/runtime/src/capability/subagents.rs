@@ -1,5 +1,6 @@
 //! Subagents: the calls that spawn, wait and write, and what they answer. `agent/delegation.rs` carries them out.
 
+use super::spec;
 use crate::lineages::{Child, Ended, Enough, Stranger};
 use gg_config::{Configuration, Feature, Kind, Profile, SubagentsParams};
 use gg_core::{AgentId, Arguments, Call, CallSpec, Effect, Ending, ProfileId, call::MAX_RESULT_BYTES, text};
@@ -41,16 +42,12 @@ const ANSWER_FRAME_BYTES: usize = 512;
 /// The capability, as the launch check knows it. Which of its calls an agent is offered depends on its roster.
 pub(crate) fn kind() -> Kind {
     Kind {
-        kind: CAPABILITY.into(),
-        title: "Subagents".into(),
-        params: SubagentsParams::schema(),
         features: vec![Feature {
             name: FEATURE_MESSAGING.into(),
             description: "Offers the call `send_message`. Off: an agent spawns and waits.".into(),
             enabled: true,
         }],
-        calls: specs(),
-        state_format: None,
+        ..super::kind(CAPABILITY, "Subagents", SubagentsParams::schema(), specs())
     }
 }
 
@@ -106,21 +103,6 @@ fn specs() -> Vec<CallSpec> {
             )
         },
     ]
-}
-
-fn spec(name: &str, description: &str, properties: Value, required: &[&str], effect: Effect) -> CallSpec {
-    CallSpec {
-        name: name.into(),
-        description: description.into(),
-        parameters: json!({
-            "type": "object",
-            "properties": properties,
-            "required": required,
-            "additionalProperties": false
-        }),
-        effect,
-        feature: None,
-    }
 }
 
 /// The call, as it is offered to agents of `profile`.
@@ -196,6 +178,12 @@ impl Wait {
     pub(crate) fn timeout(&self) -> Option<Duration> {
         self.timeout_ms.map(Duration::from_millis)
     }
+}
+
+/// The text of an argument that may be left out, checked like one that may not; a blank one counts as left out.
+pub(crate) fn optional_text(what: &str, given: Option<String>) -> Result<Option<String>, String> {
+    let given = given.filter(|text| !text.trim().is_empty());
+    given.map(|text| check_text(what, &text).map(|()| text)).transpose()
 }
 
 /// The arguments of a call, which have passed its schema.
